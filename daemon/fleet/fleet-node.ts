@@ -7,17 +7,18 @@ import type { FleetReceipt, FleetService, Invalidation } from '../contract/inval
 import type { FleetCounters } from '../stats/counter-fields.ts';
 import { BucketFollower } from './bucket-follower.ts';
 import type { Bus, BusListener } from './bus.ts';
+import type { FleetCache } from './fleet-cache.ts';
 import { FleetLog } from './fleet-log.ts';
 import { HEARTBEAT } from './fleet-names.ts';
-import { FleetPublisher, type PublisherSettings } from './fleet-publisher.ts';
-import { type FleetCache, FleetReader } from './fleet-reader.ts';
+import { FleetPublisher, type PublisherTimes } from './fleet-publisher.ts';
+import { FleetReader } from './fleet-reader.ts';
 import type { LogRow, NodeRow } from './fleet-rows.ts';
 import { type NodeFigures, type NodeState, readApplied, readState, writeState } from './node-messages.ts';
 import { NodeRegistry } from './node-registry.ts';
 import type { ProgramHost } from './program-follower.ts';
 import { ProgramService } from './program-service.ts';
 
-export interface FleetHost extends PublisherSettings {
+export interface FleetHost extends PublisherTimes {
   readonly cache: FleetCache;
   /** Null: the node accepts invalidations only. */
   readonly programs: ProgramHost | null;
@@ -65,7 +66,11 @@ export class FleetNode implements FleetService {
     this.node = node;
     this.version = version;
     this.host = host;
-    this.registry = new NodeRegistry(node, () => performance.now());
+    this.registry = new NodeRegistry(
+      node,
+      () => performance.now(),
+      () => this.reader.stream,
+    );
     this.bus = makeBus({
       connected: () => this.joined(),
       disconnected: (why) => {
@@ -75,12 +80,17 @@ export class FleetNode implements FleetService {
       closed: () => void this.join(),
       beat: (name, data, age) => this.onBeat(name, data, age),
       applied: (name, data) => {
-        const seq = readApplied(data);
-        if (seq !== null) this.registry.applied(name, seq);
+        const place = readApplied(data);
+        if (place !== null) this.registry.applied(name, place.seq, place.stream);
       },
       warn: (text) => host.log('warning', `Fleet: ${text}`),
     });
-    this.publisher = new FleetPublisher(this.bus, this.registry, node, this.life, host);
+    this.publisher = new FleetPublisher(this.bus, this.registry, node, this.life, {
+      timeout: () => host.timeout(),
+      wait: () => host.wait(),
+      place: () => this.reader.place,
+      doubt: () => this.reader.doubt(),
+    });
     this.reader = new FleetReader({
       bus: this.bus,
       cache: host.cache,
@@ -156,7 +166,7 @@ export class FleetNode implements FleetService {
   }
 
   nodes(): NodeRow[] {
-    const { life: _, current, ...state } = this.state();
+    const { life: _, stream: _stream, current, ...state } = this.state();
     const ownState = !this.bus.connected ? 'away' : current ? 'current' : 'behind';
     const own: NodeRow = { node: this.node, self: true, ...state, state: ownState, seen: 0 };
     return [own, ...this.registry.list()];
@@ -235,6 +245,7 @@ export class FleetNode implements FleetService {
       version,
       current: reader.current,
       applied: reader.place ?? 0,
+      stream: reader.stream,
       lag: messages,
       lag_seconds: seconds,
       ...figures,

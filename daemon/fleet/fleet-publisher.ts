@@ -7,10 +7,17 @@ import { writeMessage } from './fleet-message.ts';
 import { LONGEST_MESSAGE } from './fleet-names.ts';
 import type { NodeRegistry } from './node-registry.ts';
 
-export interface PublisherSettings {
+export interface PublisherTimes {
   /** Milliseconds for the acknowledgement of the stream, and for the other nodes after that. */
   timeout(): number;
   wait(): number;
+}
+
+export interface PublisherSettings extends PublisherTimes {
+  /** The last message that is applied here; null while unknown. */
+  place(): number | null;
+  /** The stream is not the one of that place. */
+  doubt(): void;
 }
 
 /** Milliseconds of one attempt at most, and between two attempts (chosen). */
@@ -63,12 +70,14 @@ export class FleetPublisher {
     const id = `${this.life}.${this.next++}`;
     const timeout = settings.timeout();
     const end = performance.now() + timeout;
+    const place = settings.place() ?? 0;
     let mayBeStored = false;
     for (;;) {
       const left = end - performance.now();
       const result = await bus.publish(this.node, id, data, Math.max(1, Math.min(ATTEMPT, left)));
       if (result.state === 'stored') {
         this.counters.published++;
+        if (result.seq <= place) settings.doubt();
         const reach = await this.registry.reached(result.seq, settings.wait());
         return { state: 'stored', seq: result.seq, ...reach, detail: '' };
       }

@@ -7,38 +7,10 @@
 
 import type { FleetEvent, FleetRefusal } from '../link.ts';
 import type { Bus, BusMessage, StreamState } from './bus.ts';
+import type { FleetCache } from './fleet-cache.ts';
 import type { FleetLog } from './fleet-log.ts';
 import { readMessage } from './fleet-message.ts';
 import { writeApplied } from './node-messages.ts';
-
-/** The worker's cache. */
-export interface FleetCache {
-  /** When the present cache was empty, in milliseconds since 1970; null without a worker. */
-  since(): number | null;
-  /** Applies events and returns the refused ones; without a worker there is nothing to do. */
-  apply(events: readonly FleetEvent[]): Promise<readonly FleetRefusal[]>;
-  hold(on: boolean): Promise<void>;
-  flush(why: string): Promise<void>;
-  /** Null of a cache that ends with its worker. */
-  readonly kept: KeptPlace | null;
-}
-
-/** A message of the stream that was applied, as were all before it. */
-export interface StreamPlace {
-  /** Of the stream. */
-  readonly created: string;
-  readonly seq: number;
-  /** When it arrived; 0 when unknown. */
-  readonly at: number;
-}
-
-/** The place of a cache that outlives its worker, kept with it. Its apply(), hold() and flush() reject without a worker, and when what
- * they did may not survive. */
-export interface KeptPlace {
-  /** Null when it is unknown, "new" of a cache that began empty. Rejects without a worker. */
-  read(): Promise<StreamPlace | 'new' | null>;
-  write(place: StreamPlace): Promise<void>;
-}
 
 export interface ReaderParts {
   readonly bus: Bus;
@@ -73,6 +45,8 @@ export class FleetReader {
   current = false;
   private readonly parts: ReaderParts;
   private created = '';
+  /** A message was stored at or before a place that was applied already. */
+  private isDoubtful = false;
   /** When the last applied message arrived. */
   private placeAt = 0;
   /** The message up to which it has to catch up. */
@@ -96,6 +70,17 @@ export class FleetReader {
     const messages = Math.max(0, Math.max(this.target, this.newest) - (this.place ?? this.newest));
     const seconds = messages === 0 || this.placeAt === 0 ? 0 : (Date.now() - this.placeAt) / 1000;
     return { messages, seconds: Math.max(0, Math.round(seconds)) };
+  }
+
+  /** The stream of the place: when it was created; empty while that is unknown. */
+  get stream(): string {
+    return this.isDoubtful ? '' : this.created;
+  }
+
+  /** A message was stored with a number that was applied before: it is no longer the stream that was read. */
+  doubt(): void {
+    this.isDoubtful = true;
+    this.away();
   }
 
   /** Reads while the bus is connected. */
@@ -221,6 +206,7 @@ export class FleetReader {
       await this.hold(stream.last - this.place);
     }
     this.created = stream.created;
+    this.isDoubtful = false;
     return { seq: this.place + 1 };
   }
 
@@ -267,9 +253,10 @@ export class FleetReader {
   }
 
   private async flush(why: string): Promise<void> {
-    this.counters.flushed++;
     await this.parts.cache.flush(why);
     this.parts.report('warning', `Fleet: ${why}`);
+    // Last: who reads the counter finds everything banned.
+    this.counters.flushed++;
   }
 
   /** Messages have to be caught up with: holds old objects. */
@@ -355,7 +342,7 @@ export class FleetReader {
     this.placeAt = at;
     this.keep();
     for (const [publisher, seq] of publishers)
-      this.parts.bus.report(publisher, this.parts.node, writeApplied(seq));
+      this.parts.bus.report(publisher, this.parts.node, writeApplied({ seq, stream: this.stream }));
     await this.arrived(this.target);
     return gap;
   }

@@ -58,6 +58,8 @@ export interface NodeState extends Partial<NodeFigures>, Partial<ProgramFigures>
   readonly applied: number;
   readonly lag: number;
   readonly lag_seconds?: number;
+  /** The stream of that message: when it was created. */
+  readonly stream?: string;
   /** Content accepted from the fleet; `invalidate` excludes programs. */
   readonly accept?: Accept;
 }
@@ -81,7 +83,10 @@ export function readState(data: Uint8Array): NodeState | null {
 
 /** Fields that a heartbeat may lack; an invalid value counts as absent. */
 const FIGURES: Readonly<
-  Record<keyof NodeFigures | keyof ProgramFigures | 'lag_seconds' | 'accept', (value: unknown) => boolean>
+  Record<
+    keyof NodeFigures | keyof ProgramFigures | 'lag_seconds' | 'stream' | 'accept',
+    (value: unknown) => boolean
+  >
 > = {
   worker: isText,
   program: (value) => value === null || isText(value),
@@ -92,6 +97,7 @@ const FIGURES: Readonly<
   console: (value) => value === null || isText(value),
   listen: (value) => Array.isArray(value) && value.length <= MOST_LISTENERS && value.every(isText),
   lag_seconds: isCount,
+  stream: isText,
   accept: (value) => value === 'all' || value === 'invalidate',
   programs: (value) => Array.isArray(value) && value.length <= 2 * MOST_PROGRAMS && value.every(isProgram),
   using: (value) => value === null || isText(value),
@@ -106,13 +112,21 @@ function isProgram(value: unknown): boolean {
   return isText(name) && isText(id) && /^[\t\n\x20-\x7e]*$/.test(problem);
 }
 
-export function writeApplied(seq: number): Uint8Array {
-  return Buffer.from(JSON.stringify({ v: VERSION, seq }));
+/** An acknowledgement of all messages of a stream up to this one. */
+export interface Applied {
+  readonly seq: number;
+  /** As in a heartbeat. */
+  readonly stream?: string;
 }
 
-export function readApplied(data: Uint8Array): number | null {
-  const seq = objectOf(data)?.seq;
-  return isCount(seq) ? seq : null;
+export function writeApplied({ seq, stream }: Applied): Uint8Array {
+  return Buffer.from(JSON.stringify({ v: VERSION, seq, stream }));
+}
+
+export function readApplied(data: Uint8Array): Applied | null {
+  const { seq, stream } = objectOf(data) ?? {};
+  if (!isCount(seq)) return null;
+  return isText(stream) ? { seq, stream } : { seq };
 }
 
 function objectOf(data: Uint8Array): Record<string, unknown> | null {

@@ -11,6 +11,8 @@ interface Node {
   /** In milliseconds of the registry's clock. */
   seen: number;
   applied: number;
+  /** The stream of that position; undefined of a node of an older version. */
+  stream: string | undefined;
   /** As of its last heartbeat. */
   state: NodeState;
   /** A message that it did not apply in time: until it does, no publisher waits for it. */
@@ -28,6 +30,7 @@ export class NodeRegistry {
   private readonly nodes = new Map<string, Node>();
   private readonly own: string;
   private readonly now: () => number;
+  private readonly stream: () => string;
   /** Publishers that wait for a message to be applied everywhere, by its sequence number. */
   private readonly waiting = new KeyedHeap<() => void>();
   /** The rest of them is handled in a later turn. */
@@ -35,10 +38,12 @@ export class NodeRegistry {
   /** When this node's own heartbeat was last received from the bus. */
   private ownSeen = Number.NEGATIVE_INFINITY;
 
-  /** @param now milliseconds */
-  constructor(own: string, now: () => number) {
+  /** @param now milliseconds
+   * @param stream the one that this node reads: in another one, the same numbers are other messages */
+  constructor(own: string, now: () => number, stream: () => string) {
     this.own = own;
     this.now = now;
+    this.stream = stream;
   }
 
   /** The number of nodes, including this one. */
@@ -57,11 +62,12 @@ export class NodeRegistry {
     const seen = this.now() - age;
     if (node === undefined) {
       if (age >= GONE || this.nodes.size >= MOST_NODES) return;
-      this.nodes.set(name, { seen, applied: state.applied, state, late: 0 });
+      this.nodes.set(name, { seen, applied: state.applied, stream: state.stream, state, late: 0 });
     } else {
       if (seen < node.seen) return;
       node.seen = seen;
       node.state = state;
+      this.follow(node, state.stream);
       // The position may go back: the stream or the node was restarted.
       node.applied = state.applied;
     }
@@ -84,13 +90,28 @@ export class NodeRegistry {
     this.resolveWaiting();
   }
 
-  /** A node has applied all messages up to this one. */
-  applied(name: string, seq: number): void {
+  /** A node has applied all messages of a stream up to this one. */
+  applied(name: string, seq: number, stream: string | undefined): void {
     const node = this.nodes.get(name);
-    if (node === undefined || seq <= node.applied) return;
+    if (node === undefined) return;
+    this.follow(node, stream);
+    if (seq <= node.applied) return;
     node.applied = seq;
     node.seen = this.now();
     this.resolveWaiting();
+  }
+
+  /** A node that reads another stream has applied nothing of it yet, and was not late. */
+  private follow(node: Node, stream: string | undefined): void {
+    if (node.stream === stream) return;
+    node.stream = stream;
+    node.applied = 0;
+    node.late = 0;
+  }
+
+  /** The last message of this node's stream that another one has applied. */
+  private place({ applied, stream }: Node): number {
+    return stream === undefined || (stream !== '' && stream === this.stream()) ? applied : 0;
   }
 
   /** All other nodes, by name. */
@@ -99,16 +120,17 @@ export class NodeRegistry {
     const now = this.now();
     return [...this.nodes]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([node, { seen, applied, state }]) => {
-        const { life: _, current, ...figures } = state;
+      .map(([name, node]) => {
+        const { seen, state } = node;
+        const { life: _, stream: _stream, current, ...figures } = state;
         const silent = now - seen > SILENT;
         return {
-          node,
+          node: name,
           self: false,
           ...figures,
           state: silent ? 'silent' : current ? 'current' : 'behind',
           seen: (now - seen) / 1000,
-          applied,
+          applied: this.place(node),
         };
       });
   }
@@ -120,7 +142,7 @@ export class NodeRegistry {
       const finish = (): void => {
         if (!this.waiting.remove(finish)) return;
         clearTimeout(timer);
-        for (const node of this.nodes.values()) if (node.applied < seq) node.late = seq;
+        for (const node of this.nodes.values()) if (this.place(node) < seq) node.late = seq;
         resolve(this.reach(seq));
       };
       // The timers of many publishers may fire at once.
@@ -134,8 +156,8 @@ export class NodeRegistry {
     this.forget();
     const behind: string[] = [];
     let count = 0;
-    for (const [name, { applied }] of this.nodes) {
-      if (applied >= seq) continue;
+    for (const [name, node] of this.nodes) {
+      if (this.place(node) >= seq) continue;
       count++;
       // Keeps only the first names: a list of all messages calls this for each of them.
       if (behind.length === MAX_NAMED && name > (behind.at(-1) as string)) continue;
@@ -149,8 +171,9 @@ export class NodeRegistry {
 
   private isEverywhere(seq: number): boolean {
     const silent = this.now() - SILENT;
-    for (const { applied, state, seen, late } of this.nodes.values()) {
-      if (applied < seq && state.current && seen > silent && applied >= late) return false;
+    for (const node of this.nodes.values()) {
+      const place = this.place(node);
+      if (place < seq && node.state.current && node.seen > silent && place >= node.late) return false;
     }
     return true;
   }

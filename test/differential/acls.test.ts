@@ -99,7 +99,7 @@ describe('an acl', () => {
   beforeAll(async () => {
     const inputs = inputsOf(ADDRESSES.join(' '), LISTS);
     [reference, ours] = await answers.both(inputs, (product) => play(box, product));
-  }, 120_000);
+  });
   afterAll(() => box.dispose());
 
   it.each(LISTS)('%s', (list) => {

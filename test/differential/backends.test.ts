@@ -307,7 +307,7 @@ describe('backends beside Varnish’s daemon', () => {
   beforeAll(async () => {
     const inputs = inputsOf(JSON.stringify(BACKENDS), PARTS);
     [reference, ours] = await answered.both(inputs, (product) => play(box, product));
-  }, 120_000);
+  });
   afterAll(() => box.dispose());
 
   it('answers', () => {

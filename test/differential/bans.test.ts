@@ -133,13 +133,13 @@ async function script(proxy: RunningProxy, seen: Seen): Promise<void> {
   await ban('obj.http.x-url == /a');
   await look(5);
   for (const url of ['/a', '/b']) await ask('GET', url);
-  await until('the counters', async () => (await bans())['MAIN.bans_obj_killed'] === 2, 8000);
+  await until('the counters', async () => (await bans())['MAIN.bans_obj_killed'] === 2);
   await look(5);
   await proxy.adm('param.set', 'ban_lurker_age', '0');
   await ban('obj.http.x-url == /c');
   await proxy.counterReaches('MAIN.bans_lurker_obj_killed', 1);
   for (const url of ['/a', '/b', '/c', '/d']) await ask('GET', url);
-  await until('a short list', async () => (await bans())['MAIN.bans'] === 1, 10_000);
+  await until('a short list', async () => (await bans())['MAIN.bans'] === 1);
   await proxy.adm('param.set', 'ban_lurker_age', '600');
 
   // A stale object is refreshed in the background, and the next response depends on whether that has ended.
@@ -183,7 +183,7 @@ describe('bans and purges beside Varnish’s daemon', () => {
   beforeAll(async () => {
     const inputs = inputsOf(program(1) + EXPRESSIONS.join('\n'), ['lists', 'counters', 'errors', 'answers']);
     [theirs, ours] = await recorded.both(inputs, (product) => play(box, product));
-  }, 120_000);
+  });
   afterAll(() => box.dispose());
 
   it('lists the same bans', () => {

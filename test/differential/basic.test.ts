@@ -20,7 +20,7 @@ describe('proxyd beside Varnish’s daemon', () => {
     [reference, ours] = await answers.both(await suiteInputs(SUITE), (product) =>
       playCases(box, product, SUITE),
     );
-  }, 180_000);
+  });
   afterAll(() => box.dispose());
 
   it('names only cases that exist as differing', () => {

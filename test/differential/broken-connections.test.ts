@@ -127,7 +127,7 @@ describe('what is logged when', () => {
     [reference, ours] = await answers.both(inputs, (product) => play(product, origin, at));
     await origin.close();
     breaks.close();
-  }, 120_000);
+  });
   afterAll(() => box.dispose());
 
   it.each(UPLOADS)('a client breaks off: %s', (url) => {

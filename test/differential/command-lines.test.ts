@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findProgram } from '../harness/processes.ts';
+import { findProgram, PATIENCE } from '../harness/processes.ts';
 import { ROOT } from '../harness/proxy.ts';
 
 const found = findProgram('varnishd') !== null;
@@ -23,7 +23,7 @@ interface Said {
 }
 
 function say(command: string, lead: readonly string[], args: readonly string[]): Said {
-  const end = spawnSync(command, [...lead, ...args], { encoding: 'utf8', input: '', timeout: 20_000 });
+  const end = spawnSync(command, [...lead, ...args], { encoding: 'utf8', input: '', timeout: PATIENCE });
   const first = end.stderr.split('\n')[0] ?? '';
   return {
     code: end.status,

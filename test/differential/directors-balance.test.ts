@@ -50,7 +50,7 @@ describe.each(PRODUCTS)('the balance of %s', (product) => {
   });
 
   const count = async (url: string): Promise<number[]> => {
-    const connection = await ClientConnection.open(proxy.port, 20_000);
+    const connection = await ClientConnection.open(proxy.port);
     const names: string[] = [];
     for (let i = 0; i < REQUESTS; i++) {
       connection.send(`GET ${url} HTTP/1.1\r\nHost: balance.test\r\n\r\n`);
@@ -79,10 +79,10 @@ describe.each(PRODUCTS)('the balance of %s', (product) => {
     const busy = (): number[] => origins.map((o) => o.seen('/slow').length);
     // Eight requests that no origin answers yet: the third backend, with twice the weight, carries half of them.
     for (let i = 1; i <= 8; i++) {
-      const connection = await ClientConnection.open(proxy.port, 20_000);
+      const connection = await ClientConnection.open(proxy.port);
       connection.send('GET /slow HTTP/1.1\r\nHost: balance.test\r\n\r\n');
       waiting.push(connection);
-      await expect.poll(() => busy().reduce((a, b) => a + b, 0), { timeout: 5000 }).toBe(i);
+      await expect.poll(() => busy().reduce((a, b) => a + b, 0)).toBe(i);
     }
     expect(busy()).toEqual([2, 2, 4]);
     for (const done of release.splice(0)) done();

@@ -304,7 +304,7 @@ describe('directors beside Varnish’s', () => {
     };
     const inputs = inputsOf([program([1, 2, 3, 4]), ...STEPS].join('\n'), ['answers', 'log']);
     [reference, ours] = await recorded.both(inputs, run, 'in turn');
-  }, 120_000);
+  });
   afterAll(async () => {
     await box.dispose();
     for (const origin of origins) await origin.close();

@@ -29,7 +29,7 @@ async function ask(
   names: readonly string[],
 ): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>(names.map((n) => [n, []]));
-  const connection = await ClientConnection.open(proxy.port, 20_000);
+  const connection = await ClientConnection.open(proxy.port);
   for (let from = 0; from < keys.length; from += BATCH) {
     const batch = keys.slice(from, from + BATCH);
     connection.send(batch.map((k) => `GET ${prefix}${k} HTTP/1.1\r\nHost: fleet.test\r\n\r\n`).join(''));

@@ -82,7 +82,7 @@ async function playCalls(box: Sandbox, product: Product, cases: readonly string[
   const seen: string[] = [];
   const fields = 'X-A: 1\r\nX-A: 2\r\nX-B:  b \r\nCookie: a=1; b=2; c\r\n';
   for (let i = 0; i < cases.length; i++) {
-    const connection = await ClientConnection.open(proxy.port, 6000);
+    const connection = await ClientConnection.open(proxy.port);
     connection.send(`GET /${i} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${fields}\r\n`);
     const r = await connection.response();
     const values = r.fields.filter(([name]) => name === 'r' || name === 's');
@@ -132,7 +132,7 @@ async function playTasks(box: Sandbox, product: Product): Promise<string[]> {
   const seen: string[] = [];
   for (const [url, method = 'GET', body, framing] of TASKS) {
     const from = origin.requests.length;
-    const connection = await ClientConnection.open(proxy.port, 6000);
+    const connection = await ClientConnection.open(proxy.port);
     let head = `${method} ${url} HTTP/1.1\r\nHost: a\r\nX-A: 1\r\nX-b: m\r\nx-a: 2\r\n`;
     if (framing === 'chunked') head += 'Transfer-Encoding: chunked\r\n';
     else if (body !== undefined) head += `Content-Length: ${body.length}\r\n`;
@@ -203,7 +203,7 @@ describe('the extensions beside Varnish’s', () => {
         inputs,
         async (product) => new Map([['tasks', await playTasks(box, product)]]),
       );
-    }, 120_000);
+    });
 
     it('are the same', () => {
       const theirs = reference.get('tasks');

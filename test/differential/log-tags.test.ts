@@ -53,7 +53,7 @@ describe('tags that are masked by default', () => {
       const seen = await playCases(box, product, suite);
       return new Map(PLAYED.map(({ name }) => [name, told(seen.get(name))]));
     });
-  }, 180_000);
+  });
   afterAll(() => box.dispose());
 
   it('appear in the cases', () => {

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Origin, respond } from '../harness/origin.ts';
-import { findProgram, Sandbox, until } from '../harness/processes.ts';
+import { findProgram, PATIENCE, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type Product, ROOT, startProxy } from '../harness/proxy.ts';
 import { makeRecording } from './log-recording.ts';
 
@@ -36,7 +36,7 @@ function say(product: Product, name: Name, args: readonly string[]): Promise<Sai
     const child = execFile(
       program,
       [...lead, ...args],
-      { encoding: 'latin1', maxBuffer: 1 << 24, timeout: 20_000, env: { ...process.env, TERM: 'dumb' } },
+      { encoding: 'latin1', maxBuffer: 1 << 24, timeout: PATIENCE, env: { ...process.env, TERM: 'dumb' } },
       (_error, out, err) => resolve({ out, err: neutral(err), code: child.exitCode ?? -1 }),
     );
     child.stdin?.end();

@@ -145,7 +145,7 @@ async function playOne(port: number, c: Combination): Promise<string[]> {
   const lines: string[] = [];
   let connection: ClientConnection | null = null;
   for (const ask of c.asks) {
-    if (connection === null || connection.ended) connection = await ClientConnection.open(port, 8000);
+    if (connection === null || connection.ended) connection = await ClientConnection.open(port);
     connection.send(textOf(ask, c.url));
     lines.push(`${ask.name}: ${lineOf(await connection.response(ask.method))}`);
     const closes =

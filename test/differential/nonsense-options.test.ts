@@ -27,7 +27,7 @@ async function start(product: Product, args: readonly string[]): Promise<End> {
     ...(has('-n') ? [] : ['-n', box.path('dir')]),
     ...(has('-j') || product === 'proxyd' ? [] : ['-j', 'none']),
   ];
-  const end = await run(program, [...lead, '-d', ...rest, ...args], { input: '', timeout: 30_000 });
+  const end = await run(program, [...lead, '-d', ...rest, ...args], { input: '' });
   const said = /^Error:\s+(.*)$/m.exec(end.stderr + end.stdout)?.[1] ?? '';
   return { code: end.code, said: said.replaceAll(/\(-? gives usage\)|\(or give another one with -n\)/g, '') };
 }

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin } from '../harness/origin.ts';
-import { delay, Sandbox, until } from '../harness/processes.ts';
+import { delay, PATIENCE, Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
 
@@ -216,7 +216,7 @@ async function walk(box: Sandbox, product: Product): Promise<Answers<Answer>> {
   for (const [i, line] of STEPS.entries())
     answers.set(KEYS[i] as string, await ask(proxy, line.replace('FILE', file)));
   proxy.daemon.child.stdin?.end();
-  await proxy.daemon.exit(10_000);
+  await proxy.daemon.exit(PATIENCE);
   return answers;
 }
 
@@ -234,7 +234,7 @@ describe('program commands beside Varnish’s', () => {
   beforeAll(async () => {
     const inputs = inputsOf(STEPS.join('\n'), KEYS);
     [reference, ours] = await walked.both(inputs, (product) => walk(box, product));
-  }, 180_000);
+  });
   afterAll(() => box.dispose());
 
   for (const [i, line] of STEPS.entries()) {
@@ -346,7 +346,7 @@ describe('requests through labels beside Varnish’s', () => {
       inputs,
       async (product) => new Map([['the way', await travel(box, product)]]),
     );
-  }, 120_000);
+  });
 
   it('take the same way and leave the same records', () => {
     const theirs = reference.get('the way');
@@ -364,11 +364,7 @@ async function cool(box: Sandbox, product: Product): Promise<string[]> {
   // so late that one too many would show.
   const untilCold = async (programs: number): Promise<void> => {
     await delay(2600);
-    await until(
-      `${programs} cold programs`,
-      async () => (await list()).split(' cold ').length > programs,
-      15_000,
-    );
+    await until(`${programs} cold programs`, async () => (await list()).split(' cold ').length > programs);
     seen.push(await list());
   };
   const say = async (line: string): Promise<void> => {
@@ -407,7 +403,7 @@ describe('temperatures beside Varnish’s', () => {
       inputsOf(NONE, ['lists']),
       async (product) => new Map([['lists', await cool(box, product)]]),
     );
-  }, 120_000);
+  });
 
   it('follow use, labels and commands', () => {
     const theirs = reference.get('lists');

@@ -77,7 +77,7 @@ async function answers(box: Sandbox, product: Product): Promise<Answers<string>>
     program: program(),
     dir: mkdtempSync(`${box.dir}/${product}-`),
   });
-  const connection = await ClientConnection.open(proxy.port, 20_000);
+  const connection = await ClientConnection.open(proxy.port);
   try {
     const out = new Map<string, string>();
     for (const { key, number, subject } of ASKED) {
@@ -101,7 +101,7 @@ describe('expressions beside Varnish’s daemon', () => {
   beforeAll(async () => {
     const keys = ASKED.map(({ key }) => key);
     [reference, ours] = await matched.both(inputsOf('', keys), (product) => answers(box, product));
-  }, 120_000);
+  });
   afterAll(() => box.dispose());
 
   it('are many, and the reference answers them all', () => {
@@ -173,7 +173,7 @@ describe('expressions that neither takes', () => {
       for (const pattern of REFUSED) said.set(pattern, await refusal(pattern));
       return said;
     });
-  }, 120_000);
+  });
 
   /** Varnish's words about a pattern. */
   async function refusal(pattern: string): Promise<string> {

@@ -160,7 +160,7 @@ export class Player {
 
   /** Waits until the origin has received `n` requests for a URL. */
   asked(url: string, n: number): Promise<unknown> {
-    return until(`${n} requests for ${url}`, () => this.#origin.seen(url).length >= n, 3000);
+    return until(`${n} requests for ${url}`, () => this.#origin.seen(url).length >= n);
   }
 
   /** A request that should be refused: whatever comes until the peer closes, at most one response. */
@@ -185,7 +185,7 @@ export class Player {
 
   /** Waits until the origin has seen `n` requests for a URL. */
   async fetched(url: string, n: number): Promise<void> {
-    await until(`${n} fetches of ${url}`, () => this.#origin.seen(url).length >= n, 3000);
+    await until(`${n} fetches of ${url}`, () => this.#origin.seen(url).length >= n);
     // The response has yet to travel and be stored.
     await delay(150);
   }
@@ -237,7 +237,7 @@ export function originRequests(origin: Origin, from: number, ids: IdNames): stri
 
 /** Connects as a client of the protocol. */
 export function openPlayed(port: number, protocol?: 'HTTP/2'): Promise<PlayedConnection> {
-  return protocol === undefined ? ClientConnection.open(port, 6000) : RequestsOverHttp2.open(port);
+  return protocol === undefined ? ClientConnection.open(port) : RequestsOverHttp2.open(port);
 }
 
 function paramsOf({ params = {}, protocol }: Suite): Record<string, string> {
@@ -345,22 +345,18 @@ export async function playCases(
 export async function countersAtRest(proxy: RunningProxy): Promise<Record<string, number>> {
   let last = '';
   let counters: Record<string, number> = {};
-  await until(
-    'counters at rest',
-    async () => {
-      // Varnish's threads publish their counters when idle; ours are published ten times per second, and reads
-      // include everything counted before.
-      await delay(proxy.product === 'varnish' ? 1100 : 20);
-      counters = await proxy.counters();
-      const now = ['client_req', 'backend_recycle', 'sess_closed', 's_fetch']
-        .map((name) => counters[`MAIN.${name}`])
-        .join();
-      const same = now === last;
-      last = now;
-      return same;
-    },
-    30_000,
-  );
+  await until('counters at rest', async () => {
+    // Varnish's threads publish their counters when idle; ours are published ten times per second, and reads
+    // include everything counted before.
+    await delay(proxy.product === 'varnish' ? 1100 : 20);
+    counters = await proxy.counters();
+    const now = ['client_req', 'backend_recycle', 'sess_closed', 's_fetch']
+      .map((name) => counters[`MAIN.${name}`])
+      .join();
+    const same = now === last;
+    last = now;
+    return same;
+  });
   return counters;
 }
 

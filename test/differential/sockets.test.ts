@@ -208,7 +208,7 @@ describe('sockets beside Varnish’s daemon', () => {
       all,
       async (product) => new Map([[COUNTERS, played.get(product) as Counters]]),
     );
-  }, 120_000);
+  });
   afterAll(() => box.dispose());
 
   const names = [

@@ -115,7 +115,7 @@ describe('storages beside Varnish’s daemon', () => {
   beforeAll(async () => {
     const inputs = inputsOf([PROGRAM, ...REQUESTS, ...TOO_LARGE].join('\n'), PARTS);
     [reference, ours] = await recorded.both(inputs, (product) => play(box, product));
-  }, 120_000);
+  });
   afterAll(() => box.dispose());
 
   it('puts every object where Varnish puts it', () => {

@@ -46,7 +46,7 @@ it('takes beginnings of our own tags where Varnish has none', () => {
 });
 
 describe.skipIf(LINES === null)('beside varnishncsa', () => {
-  it('takes the same names in a format, and says the same of others', { timeout: 120_000 }, async () => {
+  it('takes the same names in a format, and says the same of others', async () => {
     const wrong: string[] = [];
     for (const name of ASKED) {
       const theirs = await errorOf(LINES as string, ['-r', FILE, '-F', `%{VSL:${name}[2]}x`]);
@@ -65,7 +65,7 @@ describe.skipIf(fieldTool === null)('beside varnishlog', () => {
     ['-I', (name: string) => ['-g', 'raw', '-I', `${name}:a`]],
     ['-X', (name: string) => ['-g', 'raw', '-X', `${name}:a`]],
     ['-q', (name: string) => ['-g', 'raw', '-q', `${name}[1] ~ a`]],
-  ])('takes the same names with %s', { timeout: 120_000 }, async (_option, args) => {
+  ])('takes the same names with %s', async (_option, args) => {
     const wrong: string[] = [];
     for (const name of ASKED) {
       const [mine, theirs] = await Promise.all([ours(FILE, args(name)), field(FILE, args(name))]);

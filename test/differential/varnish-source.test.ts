@@ -142,7 +142,7 @@ exec /bin/sh -c "$3"
     );
     chmodSync(ssh, 0o755);
     varnish = await start();
-  }, 60_000);
+  });
 
   afterEach(() => {
     process.env.PATH = PATH;
@@ -206,7 +206,7 @@ exec /bin/sh -c "$3"
     const requests = Number((ours['MAIN.client_req'] as bigint) - (first['MAIN.client_req'] as bigint));
     expect(requests).toBe(seen.live.length);
     expect(seen.source.product).toBe('Varnish');
-  }, 60_000);
+  });
 
   it('filters what was before and what comes by a query', async () => {
     await traffic(10);
@@ -215,7 +215,7 @@ exec /bin/sh -c "$3"
     await traffic(10);
     await until('what comes', () => seen.live.includes('GET /pass 200'));
     expect(new Set([...seen.before, ...seen.live])).toEqual(new Set(['GET /pass 200']));
-  }, 30_000);
+  });
 
   it('has the answers of varnishadm, with their status', async () => {
     const { source, ...seen } = listen(varnish.dir);
@@ -233,7 +233,7 @@ exec /bin/sh -c "$3"
     expect(await source.command(text)).toMatchObject({ status: 200 });
     expect((await source.command('vcl.show quoted')).body).toContain(`# "\\n" $HOME 'x'`);
     expect(await source.command('vcl.inline bad "vcl 4.1; nonsense"')).toMatchObject({ status: 106 });
-  }, 60_000);
+  });
 
   it('reads the tables of a release without JSON as its JSON', async () => {
     const { source } = listen(varnish.dir);
@@ -269,7 +269,7 @@ exec /bin/sh -c "$3"
     expect(backends(asJson('backend.list -j', (await source.command('backend.list')).body))).toEqual(
       backends(json),
     );
-  }, 30_000);
+  });
 
   it('works over ssh, asks nothing, and says why it cannot', async () => {
     process.env.PATH = `${join(box.dir, 'bin')}:${PATH}`;
@@ -287,7 +287,7 @@ exec /bin/sh -c "$3"
     const locked = listen('ssh://locked/x');
     const state = await until('a reason', () => locked.states.find((s) => s.state === 'waiting'));
     expect(state).toMatchObject({ reason: expect.stringContaining('ssh locked: locked: Permission denied') });
-  }, 60_000);
+  });
 
   it('leaves no process behind', async () => {
     process.env.PATH = `${join(box.dir, 'bin')}:${PATH}`;
@@ -298,9 +298,9 @@ exec /bin/sh -c "$3"
     await varnish.adm('stop');
     await delay(1000);
     for (const source of open.splice(0)) source.close();
-    await until('nothing left', () => processesOf(varnish.dir).length === 0, 10_000);
+    await until('nothing left', () => processesOf(varnish.dir).length === 0);
     await varnish.adm('start');
-  }, 30_000);
+  });
 
   it('says that the instance is gone, and finds it again', async () => {
     const dir = box.path('v');
@@ -311,7 +311,7 @@ exec /bin/sh -c "$3"
     const state = await until('gone', () => seen.states.find((s) => s.state === 'waiting'));
     expect(state).toMatchObject({ reason: expect.stringContaining(dir) });
     const again = await start(dir);
-    await until('back', () => seen.up, 30_000);
+    await until('back', () => seen.up);
     await until('its requests', async () => {
       await fetchOnce(again.port, '/again');
       return seen.live.includes('GET /again 200');
@@ -327,7 +327,7 @@ exec /bin/sh -c "$3"
       return seen.live.includes('GET /more 200');
     });
     await again.stop();
-  }, 120_000);
+  });
 
   it('says what is not there', async () => {
     const seen = listen(join(box.dir, 'nowhere'));
@@ -338,5 +338,5 @@ exec /bin/sh -c "$3"
       ),
     });
     expect(await seen.source.command('status')).toEqual({ status: 0, body: 'not connected' });
-  }, 30_000);
+  });
 });

@@ -1,10 +1,16 @@
 // One connection of its own for a handful of bytes: sends them, reads until the peer ends, over TCP or a Unix socket.
 import { connect } from 'node:net';
+import { PATIENCE } from './processes.ts';
 
 export type Place = { port: number } | { path: string };
 
 /** Everything sent by the peer, as latin1. `half` closes this side at once. Rejects after `ms` of silence. */
-export function exchange(place: Place, bytes: Uint8Array | string, half = false, ms = 8000): Promise<string> {
+export function exchange(
+  place: Place,
+  bytes: Uint8Array | string,
+  half = false,
+  ms = PATIENCE,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = 'port' in place ? connect(place.port, '127.0.0.1') : connect(place.path);
     const said: Buffer[] = [];

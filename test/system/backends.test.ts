@@ -135,17 +135,13 @@ sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }`;
   /** Waits until only the connections of an idle worker are open: at most one kept connection to the origin. */
   async function settled(proxy: RunningProxy): Promise<void> {
     let last = -1;
-    await until(
-      'descriptors settle',
-      async () => {
-        const now = descriptors(proxy);
-        const same = now === last;
-        last = now;
-        await delay(300);
-        return same;
-      },
-      20_000,
-    );
+    await until('descriptors settle', async () => {
+      const now = descriptors(proxy);
+      const same = now === last;
+      last = now;
+      await delay(300);
+      return same;
+    });
   }
 });
 

@@ -194,11 +194,11 @@ describe.skipIf(missing).each(PRODUCTS)('an incident of %s', (product) => {
           // A question is about the row that is seen.
           if (confirms && key !== keys.at(-1)) {
             await happen(proxy, round++);
-            await terminal.waitFor(/GET +\/plain/, 20_000);
+            await terminal.waitFor(/GET +\/plain/);
           }
         }
         if (confirms) {
-          await terminal.waitFor(/through the proxy\? *y\/n/, 20_000);
+          await terminal.waitFor(/through the proxy\? *y\/n/);
           await terminal.press('y');
         }
         const look = async (): Promise<string> => {
@@ -208,14 +208,10 @@ describe.skipIf(missing).each(PRODUCTS)('an incident of %s', (product) => {
           return screen;
         };
         let last = '';
-        await until(
-          'the answer',
-          async () => {
-            last = await look();
-            return answer.test(last);
-          },
-          20_000,
-        ).catch((cause: unknown) => {
+        await until('the answer', async () => {
+          last = await look();
+          return answer.test(last);
+        }).catch((cause: unknown) => {
           throw new Error(`not on the screen: ${answer}\n${last}`, { cause });
         });
         const end = Date.now() + WATCHED * 1000;

@@ -57,17 +57,13 @@ describe.skipIf(NATS_MISSING !== null)(`from one proxy to five${missing}`, () =>
       expect([checked.code, checked.stderr]).toEqual([0, expect.stringMatching(/ok|valid|^$/i)]);
       box.start(`bus-${i + 1}`, findProgram('nats-server') as string, ['-c', config]);
     }
-    await until(
-      'a leader',
-      async () => {
-        const told = await fetch(`http://127.0.0.1:${ports[0]?.[2]}/jsz`).then(
-          (r) => r.json(),
-          () => null,
-        );
-        return (told as { meta_cluster?: { leader?: string } } | null)?.meta_cluster?.leader ?? null;
-      },
-      60_000,
-    );
+    await until('a leader', async () => {
+      const told = await fetch(`http://127.0.0.1:${ports[0]?.[2]}/jsz`).then(
+        (r) => r.json(),
+        () => null,
+      );
+      return (told as { meta_cluster?: { leader?: string } } | null)?.meta_cluster?.leader ?? null;
+    });
 
     origin = await Origin.start();
     origin.on('*', () => respond('200 OK', { 'Cache-Control': 'max-age=600', xkey: 'article-17' }, 'ok'));

@@ -53,7 +53,7 @@ function resident(pid: number): number {
 /** One client and what it does; rejects when it waits in vain. */
 async function ask(seed: number): Promise<void> {
   const random = new Random(seed ^ 0x5bd1e995);
-  const connection = await ClientConnection.open(proxy.port, 60_000);
+  const connection = await ClientConnection.open(proxy.port);
   const method = random.chance(0.05) ? 'HEAD' : 'GET';
   const head = [`${method} /c${seed} HTTP/1.${random.chance(0.05) ? 0 : 1}`, 'Host: example.test'];
   if (random.chance(0.5)) head.push('Accept-Encoding: gzip');

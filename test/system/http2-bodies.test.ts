@@ -124,7 +124,7 @@ describe('an upload', () => {
     const answer = await client.response(1);
     expect(answer).toMatchObject({ status: 200, complete: true, reset: null });
     expect(Number(answer.body.toString())).toBeGreaterThan(sent);
-  }, 60_000);
+  });
 
   it.each([
     ['the program', '/synth/early'],

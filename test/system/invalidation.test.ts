@@ -294,7 +294,7 @@ describe('under load', () => {
       let done = false;
       let answers = 0;
       const client = async (n: number): Promise<void> => {
-        const connection = await ClientConnection.open(proxy.port, 60_000);
+        const connection = await ClientConnection.open(proxy.port);
         for (let i = n; !done; i++) {
           const url = urls[i % urls.length] as string;
           const floor = floors.get(url) ?? 0;

@@ -33,7 +33,7 @@ sub vcl_recv {
 sub vcl_backend_response { set beresp.ttl = 1h; set beresp.http.X-Url = bereq.url; }
 `,
   });
-}, 60_000);
+});
 afterAll(async () => {
   await origin.close();
   await box.dispose();

@@ -107,6 +107,5 @@ kill $manager; gone $manager; kill $listener`;
       expect(messages.match(/^<134>Child launched OK$/gm)).toHaveLength(2);
       expect(messages).toMatch(/<134>manager dies\n$/);
     },
-    180_000,
   );
 });

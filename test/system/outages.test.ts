@@ -48,7 +48,7 @@ beforeAll(async () => {
     const fields = status === 200 ? { Vary: 'X-Variant', ETag: '"1"' } : {};
     return respond(`${status} Answer`, fields, `${++answers} ${status}`);
   });
-}, 60_000);
+});
 afterAll(async () => {
   await origin.close();
   await box.dispose();

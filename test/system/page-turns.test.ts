@@ -178,7 +178,7 @@ describe.each([1, 2])('pages over many turns, with %i threads', (threads) => {
   let number = 0;
 
   for (const [kind, path, head] of KINDS) {
-    it(`${kind}: right wherever something comes between`, { timeout: 120_000 }, async () => {
+    it(`${kind}: right wherever something comes between`, async () => {
       const faults: string[] = [];
       const probe = await ClientConnection.open(proxy.port, PATIENCE);
       for (const [way, go] of Object.entries(WAYS)) {

@@ -237,4 +237,4 @@ it('asks once for all threads, one after the other, and they leave a failing ser
   expect(service.requests.length).toBe(1 + 3);
   for (const connection of all) connection.close();
   await threads.stop();
-}, 60_000);
+});

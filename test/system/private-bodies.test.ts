@@ -64,7 +64,7 @@ describe.each([1, 2, 4])('with %d threads', (threads) => {
 
   it.each(Object.keys(WAYS))('each gets its own: %s', { timeout: 30_000 + ROUNDS * 2000 }, async (way) => {
     const clients = await Promise.all(
-      Array.from({ length: CLIENTS }, () => ClientConnection.open(proxy.port, 30_000)),
+      Array.from({ length: CLIENTS }, () => ClientConnection.open(proxy.port)),
     );
     for (let round = 0; round < ROUNDS; round++) {
       const url = `/${way}/${threads}/${round}`;

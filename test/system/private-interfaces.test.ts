@@ -88,7 +88,7 @@ describe('without private interfaces of the runtime', () => {
   });
 
   it('passes bodies both ways, on one connection', async () => {
-    const connection = await ClientConnection.open(proxy.port, 20_000);
+    const connection = await ClientConnection.open(proxy.port);
     for (let i = 0; i < 3; i++) {
       connection.send(`POST /pass HTTP/1.1\r\nHost: a\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`);
       const response = await connection.response('POST');

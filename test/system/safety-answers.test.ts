@@ -64,20 +64,16 @@ async function judge([name, actions]: HostileAnswer, prefix: string): Promise<st
 }
 
 describe('broken answers', () => {
-  it.each(['/object', '/pass', '/unpack', '/pack', '/whole'])(
-    'at %s',
-    async (prefix) => {
-      const cases = hostileAnswers();
-      const wrong: string[] = [];
-      for (let i = 0; i < cases.length; i += TOGETHER) {
-        const some = cases.slice(i, i + TOGETHER).map((each) => judge(each, prefix));
-        for (const found of await Promise.all(some)) if (found !== null) wrong.push(found);
-        expect((await get(`/fine${prefix}${i}`))?.body.toString()).toBe('fine\n');
-      }
-      expect(wrong).toEqual([]);
-    },
-    120_000,
-  );
+  it.each(['/object', '/pass', '/unpack', '/pack', '/whole'])('at %s', async (prefix) => {
+    const cases = hostileAnswers();
+    const wrong: string[] = [];
+    for (let i = 0; i < cases.length; i += TOGETHER) {
+      const some = cases.slice(i, i + TOGETHER).map((each) => judge(each, prefix));
+      for (const found of await Promise.all(some)) if (found !== null) wrong.push(found);
+      expect((await get(`/fine${prefix}${i}`))?.body.toString()).toBe('fine\n');
+    }
+    expect(wrong).toEqual([]);
+  });
 });
 
 describe('good answers cut at every byte', () => {

@@ -181,11 +181,11 @@ describe('a byte too many, too few or another', () => {
 
   it('in an upload', async () => {
     expect(await wrongOnes(upload)).toEqual([]);
-  }, 120_000);
+  });
 
   it('in a response', async () => {
     expect(await wrongOnes(download)).toEqual([]);
-  }, 120_000);
+  });
 
   it('leaves the worker alone, and no connection in use', async () => {
     expect(proxy.workerPid()).toBe(worker);

@@ -121,7 +121,7 @@ it('max_connections is a limit of all threads together', async () => {
     });
   }
   expect((await running.counters())['VBE.boot.one.conn']).toBe(0);
-}, 60_000);
+});
 
 it('an address that refused one thread is left alone by all for a while', async () => {
   origin = await Origin.start();
@@ -168,7 +168,7 @@ it('a program that is still in use and a new one of its name have limits of thei
     'nothing is left of them',
     async () => !(await running.adm('vcl.list')).stdout.includes('twice'),
   );
-}, 60_000);
+});
 
 const PROBE =
   '.url = "/health"; .interval = 0.1s; .timeout = 30s; .window = 4; .threshold = 2; .initial = 2;';
@@ -214,7 +214,7 @@ sub vcl_recv { if (req.url == "/d") { set req.backend_hint = d.backend(); } retu
     .split('\n')
     .filter((l) => l !== '');
   expect(records.length).toBe(origin.seen('/health').length - 1 + 2);
-}, 60_000);
+});
 
 it('the first requests after vcl.load see a backend sick that has not been polled', async () => {
   origin = await Origin.start();
@@ -232,7 +232,7 @@ backend one { .host = "127.0.0.1"; .port = "${origin.port}";
   expect((await running.adm('vcl.load', 'sick', path)).code).toBe(0);
   expect((await running.adm('vcl.use', 'sick')).code).toBe(0);
   expect(await statuses(all)).toBe('0:503 1:503');
-}, 60_000);
+});
 
 it('a backend that another thread than the first has made is polled, listed and set by the first', async () => {
   origin = await Origin.start();
@@ -256,7 +256,7 @@ sub vcl_backend_fetch { set bereq.backend = serving.at("${origin.port}", p); }`)
   expect((await running.adm('backend.list')).stdout).toMatch(/ probe +[01]\/4 +sick /);
   expect((await running.adm('backend.set_health', `boot.${name}`, 'healthy')).code).toBe(0);
   expect(await statuses(second)).toBe('1:200');
-}, 60_000);
+});
 
 it('backends made at run time have one name in all threads, whichever makes which first, and count once', async () => {
   origin = await Origin.start();
@@ -296,4 +296,4 @@ sub vcl_backend_response { set beresp.http.thread = beresp.backend.name; }`,
     const asked = await Promise.all(byThread.map((client) => ask(client as ClientConnection, `/${limit}`)));
     expect(asked.map(({ status }) => status)).toEqual(new Array(4).fill(limit === sick ? 503 : 200));
   }
-}, 60_000);
+});

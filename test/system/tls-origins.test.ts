@@ -159,7 +159,7 @@ beforeAll(async () => {
     }),
     params: { worker_threads: '1', vsl_mask: '+Backend_health' },
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await box.dispose();

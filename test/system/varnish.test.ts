@@ -55,7 +55,7 @@ sub vcl_recv {
     const ssh = join(box.dir, 'bin', 'ssh');
     writeFileSync(ssh, '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\n/bin/sh -c "$3"\n');
     chmodSync(ssh, 0o755);
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     terminal = await TestTerminal.open(box, 140, 40);
@@ -127,7 +127,7 @@ sub vcl_recv {
     await terminal.waitFor(/status 0/);
     expect(await terminal.screen()).not.toContain('Warning');
     await until('nothing left', () => users().length === 0);
-  }, 120_000);
+  });
 
   it('leaves nothing when it is killed, here or over ssh', async () => {
     for (const [args, env] of [
@@ -150,7 +150,7 @@ sub vcl_recv {
       await terminal.press('Enter');
       await terminal.waitFor(/\$ ?$/m);
     }
-  }, 90_000);
+  });
 
   it('opens what varnishlog wrote', async () => {
     for (const path of ['/written', '/written']) await fetchOnce(varnish.port, path);
@@ -176,7 +176,7 @@ sub vcl_recv {
       await terminal.press('q');
       await terminal.waitFor(/status 0/);
     }
-  }, 60_000);
+  });
 
   it('runs one command, or a script of them', async () => {
     const one = await tool('proxyd', 'adm', [`--varnish=${varnish.dir}`, 'vcl.list', '-j']);
@@ -193,5 +193,5 @@ sub vcl_recv {
     const refused = await tool('proxyd', 'adm', ['--varnish=ssh://-oProxyCommand=x', 'status']);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('is not a host')]);
     await until('nothing left', () => users().length === 0);
-  }, 60_000);
+  });
 });

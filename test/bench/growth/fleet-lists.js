@@ -10,7 +10,11 @@ const MESSAGES = 256;
 const PROGRAMS = 32;
 
 export function fleetLists() {
-  const roll = new NodeRegistry('self', () => performance.now());
+  const roll = new NodeRegistry(
+    'self',
+    () => performance.now(),
+    () => '',
+  );
   const state = {
     ...{ version: '0.1.0', current: true, lag: 0, lag_seconds: 0, program: 'boot', requests: 1.5 },
     ...{ hit_rate: 0.5, threads: 2, worker: 'running', console: 'https://node.example.com:6083' },

@@ -102,6 +102,7 @@ describe('what nodes say of themselves', () => {
     console: '10.0.0.1:6085',
     listen: ['10.0.0.1:80'],
     lag_seconds: 3,
+    stream: '2026-01-01T00:00:00Z',
     accept: 'all',
     programs: [
       { name: 'a', id: '9f' },
@@ -114,7 +115,8 @@ describe('what nodes say of themselves', () => {
 
   it('is read as it was written', () => {
     expect(readState(writeState({ ...state, ...figures }))).toEqual({ ...state, ...figures });
-    expect(readApplied(writeApplied(12))).toBe(12);
+    for (const place of [{ seq: 12 }, { seq: 12, stream: '2026-01-01T00:00:00Z' }])
+      expect(readApplied(writeApplied(place))).toEqual(place);
   });
 
   it.each([

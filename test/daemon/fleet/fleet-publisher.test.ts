@@ -1,5 +1,5 @@
 // Outcomes of a publication: stored, certainly not stored, or unknown.
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { PublishResult } from '../../../daemon/fleet/bus.ts';
 import { FleetPublisher } from '../../../daemon/fleet/fleet-publisher.ts';
 import { NodeRegistry } from '../../../daemon/fleet/node-registry.ts';
@@ -9,11 +9,24 @@ const EVENT = { kind: 'tags', soft: false, subject: 'a', origin: 'admin', count:
 const refused = (again: boolean): PublishResult => ({ state: 'refused', detail: 'full', again });
 const silence: PublishResult = { state: 'unanswered', detail: 'timeout' };
 
-function publisher(timeout = 1000) {
+function publisher(timeout = 1000, wait = 5) {
   const bus = new FakeBus();
-  const registry = new NodeRegistry('self', () => 0);
-  const made = new FleetPublisher(bus, registry, 'self', 'life', { timeout: () => timeout, wait: () => 5 });
-  return { bus, registry, made };
+  /** The stream that is read here, and the last message of it that is applied here. */
+  const own = { stream: 'one', place: 0 };
+  const registry = new NodeRegistry(
+    'self',
+    () => 0,
+    () => own.stream,
+  );
+  const made = new FleetPublisher(bus, registry, 'self', 'life', {
+    timeout: () => timeout,
+    wait: () => wait,
+    place: () => own.place,
+    doubt: () => {
+      own.stream = '';
+    },
+  });
+  return { bus, registry, own, made };
 }
 
 it('is stored, with how far it has come', async () => {
@@ -32,6 +45,21 @@ it('is stored, with how far it has come', async () => {
     false,
     { published: 1, unconfirmed: 0 },
   ]);
+});
+
+it('is not taken for applied by those who have applied that number of a stream that is gone', async () => {
+  const { made, registry, own } = publisher(1000, 1e9);
+  const beat = (applied: number): void =>
+    registry.beat('b', { life: 'b', version: '', current: true, applied, stream: own.stream, lag: 0 }, 0);
+  own.place = 9;
+  beat(9);
+  const published = made.publish(EVENT);
+  await vi.waitFor(() => expect(own.stream).toBe(''));
+  own.stream = 'two';
+  registry.applied('b', 9, 'one');
+  expect(registry.reach(1)).toMatchObject({ applied: 1, behind: ['b'] });
+  registry.applied('b', 1, 'two');
+  expect(await published).toMatchObject({ state: 'stored', seq: 1, applied: 2, behind: [] });
 });
 
 it('is tried again under the same id', async () => {

@@ -1,7 +1,8 @@
 // A node reading the stream: everything once and in order; if its position is no longer valid, the only safe thing.
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { StreamPlace } from '../../../daemon/fleet/fleet-cache.ts';
 import { FleetLog } from '../../../daemon/fleet/fleet-log.ts';
-import { FleetReader, type StreamPlace } from '../../../daemon/fleet/fleet-reader.ts';
+import { FleetReader } from '../../../daemon/fleet/fleet-reader.ts';
 import { FakeBus } from './fake-bus.ts';
 
 const purge = (url: string): string => JSON.stringify({ v: 1, kind: 'purge', url });

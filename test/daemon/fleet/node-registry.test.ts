@@ -8,9 +8,14 @@ afterEach(() => void vi.restoreAllMocks());
 
 function registry() {
   let now = 0;
-  const made = new NodeRegistry('self', () => now);
-  const beat = (name: string, applied: number, current = true, age = 0): void =>
-    made.beat(name, { life: name, version: '', current, applied, lag: 0 }, age);
+  const own = { stream: 'one' };
+  const made = new NodeRegistry(
+    'self',
+    () => now,
+    () => own.stream,
+  );
+  const beat = (name: string, applied: number, current = true, age = 0, stream = 'one'): void =>
+    made.beat(name, { life: name, version: '', current, applied, stream, lag: 0 }, age);
   const pass = (ms: number): void => {
     now += ms;
   };
@@ -21,20 +26,24 @@ function registry() {
       beat('self', 1);
     }
   };
-  return { made, beat, pass, live };
+  return { made, own, beat, pass, live };
 }
 
 it('looks at the first waiter only, however many there are', async () => {
   let looks = 0;
-  const made = new NodeRegistry('self', () => {
-    looks++;
-    return 0;
-  });
+  const made = new NodeRegistry(
+    'self',
+    () => {
+      looks++;
+      return 0;
+    },
+    () => 'one',
+  );
   for (const name of ['b', 'c'])
-    made.beat(name, { life: name, version: '', current: true, applied: 0, lag: 0 }, 0);
+    made.beat(name, { life: name, version: '', current: true, applied: 0, stream: 'one', lag: 0 }, 0);
   const all = Array.from({ length: 2000 }, (_, i) => made.reached(i + 1, 60_000));
   looks = 0;
-  for (let seq = 1; seq <= 2000; seq++) for (const name of ['b', 'c']) made.applied(name, seq);
+  for (let seq = 1; seq <= 2000; seq++) for (const name of ['b', 'c']) made.applied(name, seq, 'one');
   // One for the time of the report, one for the first who waits, and one for each who waits no more.
   expect(looks).toBeLessThanOrEqual(2000 * 2 * 2 + 2000);
   expect((await Promise.all(all)).every(({ applied }) => applied === 3)).toBe(true);
@@ -46,7 +55,7 @@ it('answers so many in one turn, and the others after that, whoever comes and go
   beat('b', 0);
   let answers = 0;
   const all = Array.from({ length: 1000 }, (_, i) => made.reached(i + 1, 60_000).then(() => answers++));
-  made.applied('b', 1000);
+  made.applied('b', 1000, 'one');
   beat('c', 500);
   await new Promise(process.nextTick);
   expect(answers).toBeLessThanOrEqual(200);
@@ -71,10 +80,10 @@ describe('a message has come', () => {
     beat('c', 1);
     let reach: unknown = null;
     void made.reached(2, 10_000).then((r) => (reach = r));
-    made.applied('b', 2);
+    made.applied('b', 2, 'one');
     await Promise.resolve();
     expect(reach).toBe(null);
-    made.applied('c', 3);
+    made.applied('c', 3, 'one');
     await vi.waitFor(() => expect(reach).toEqual({ applied: 3, nodes: 3, behind: [] }), { timeout: 20_000 });
   });
 
@@ -83,7 +92,7 @@ describe('a message has come', () => {
     beat('b', 1);
     expect(await made.reached(2, 5)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
     expect(await made.reached(3, 1e9)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
-    made.applied('b', 3);
+    made.applied('b', 3, 'one');
     expect(await made.reached(3, 1e9)).toEqual({ applied: 2, nodes: 2, behind: [] });
     let done = false;
     void made.reached(4, 50).then(() => (done = true));
@@ -99,6 +108,29 @@ describe('a message has come', () => {
     r.beat('b', 1);
     make(r);
     expect(await r.made.reached(2, 1e9)).toEqual({ applied: 1, nodes: 2, behind: ['b'] });
+  });
+
+  it('to nodes that read the same stream: the numbers of another one are other messages', async () => {
+    const { made, own, beat } = registry();
+    beat('b', 900);
+    beat('c', 900);
+    expect(await made.reached(901, 5)).toMatchObject({ applied: 1 });
+    own.stream = 'two';
+    beat('b', 1, true, 0, 'two');
+    expect(made.reach(1)).toEqual({ applied: 2, nodes: 3, behind: ['c'] });
+    // Being late with a message of the former stream does not count either.
+    let done = false;
+    beat('c', 1, true, 0, 'two');
+    const both = made.reached(2, 1e9).then((reach) => {
+      done = true;
+      return reach;
+    });
+    await new Promise(process.nextTick);
+    expect(done).toBe(false);
+    for (const name of ['b', 'c']) made.applied(name, 2, 'two');
+    expect(await both).toEqual({ applied: 3, nodes: 3, behind: [] });
+    own.stream = '';
+    expect(made.reach(2)).toMatchObject({ applied: 1 });
   });
 
   it('without a node that leaves meanwhile', async () => {
@@ -143,7 +175,7 @@ it('lists the nodes by name, with what they said last', () => {
   beat('c', 3, false);
   pass(1000);
   beat('b', 1);
-  made.applied('b', 2);
+  made.applied('b', 2, 'one');
   const base = { self: false, version: '', lag: 0 };
   expect(made.list()).toEqual([
     { ...base, node: 'b', state: 'current', seen: 0, applied: 2 },

@@ -36,7 +36,7 @@ it('says how far it is, and does what keys say meanwhile', async () => {
     .toMatch(/^export to \/tmp\/long\.txt: \d+ of 200, Esc stops$/);
   await s.keys('4');
   expect(s.c.view.name).toBe('backends');
-  await expect.poll(() => files.files.get('/tmp/long.txt')?.split('\n').length, { timeout: 5000 }).toBe(201);
+  await expect.poll(() => files.files.get('/tmp/long.txt')?.split('\n').length).toBe(201);
   expect(s.c.ui.state).toMatchObject({ running: null, stop: null });
   expect(s.c.ui.state.notice?.text).toBe('200 lines written to /tmp/long.txt');
 });
@@ -59,7 +59,7 @@ it('of the log has every group that is shown, and none after a change of the que
   expect(all.at(-1)).toMatchObject({ done: groups, of: groups });
   exportTo(s.c, '/tmp/log.ndjson');
   const whole = all.map((part) => (typeof part === 'string' ? part : part.text)).join('');
-  await expect.poll(() => files.files.get('/tmp/log.ndjson'), { timeout: 5000 }).toBe(whole);
+  await expect.poll(() => files.files.get('/tmp/log.ndjson')).toBe(whole);
   const parts = LOG_VIEW.export(s.c, true)[Symbol.iterator]();
   parts.next();
   s.session.log.follow('RespStatus >= 500', 'request');
