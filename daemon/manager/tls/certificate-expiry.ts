@@ -54,5 +54,6 @@ function text(one: TlsCertificate, now: number, isExpired: boolean): string {
   const which = `Certificate ${one.id} (${one.names[0] ?? one.subject})`;
   if (isExpired) return `${which} expired on ${date}: clients refuse it`;
   const days = daysLeft(one, now);
-  return `${which} expires in ${days === 1 ? '1 day' : `${days} days`}, on ${date}: renew it`;
+  const span = days === 0 ? 'less than a day' : days === 1 ? '1 day' : `${days} days`;
+  return `${which} expires in ${span}, on ${date}: renew it`;
 }

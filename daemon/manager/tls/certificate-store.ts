@@ -5,7 +5,7 @@
 
 import type { TlsFrontend } from '../../tls/tls-settings.ts';
 import { turns } from '../../turns/turns.ts';
-import { CertificateError } from './certificate-error.ts';
+import { CertificateError, placed } from './certificate-error.ts';
 import type { FrontendPlan } from './frontend-plan.ts';
 import {
   type CertificateRequest,
@@ -195,7 +195,7 @@ export class CertificateStore {
       loaded.push(
         files === null
           ? (before[i] as LoadedCertificate)
-          : loadCertificate({ ...request, files }, this.#host.now()),
+          : placed(request.at, () => loadCertificate({ ...request, files }, this.#host.now())),
       );
       if (!turns.mayContinue()) await turns.next();
     }

@@ -20,6 +20,7 @@ export interface FrontendPlan {
   readonly clientVerify: ClientVerify;
   /** A path. */
   readonly clientCa: string | null;
+  readonly clientCaAt: string | null;
   /** For messages. */
   readonly at: string;
 }
@@ -48,6 +49,7 @@ const EMPTY: TlsScope = {
   sniNomatchAbort: null,
   clientVerify: null,
   clientCa: null,
+  clientCaAt: null,
   certificates: [],
   auto: [],
 };
@@ -94,7 +96,7 @@ export function planTls(
 }
 
 function fromOption({ cert, key }: TlsOptions['certificates'][number]): CertificateEntry {
-  return { files: { cert, key, ocsp: null }, id: null, policy: {}, at: '--cert' };
+  return { files: { cert, key, ocsp: null }, id: null, policy: {}, at: null };
 }
 
 /** The listener of -a that a frontend adds to: one with its address, or with its name where it has no address. */
@@ -133,7 +135,8 @@ function listenerOf(entry: FrontendEntry, name: string): ListenerSpec {
   try {
     return parseListeners([`${name}=${entry.address ?? ':443'},HTTPS`])[0] as ListenerSpec;
   } catch (cause) {
-    if (cause instanceof OptionError) throw refused(entry, cause.message, 'see -a of proxyd(1)');
+    if (cause instanceof OptionError)
+      throw refused({ at: entry.addressAt }, cause.message, 'see -a of proxyd(1)');
     throw cause;
   }
 }
@@ -149,16 +152,17 @@ function frontendPlan(name: string, top: TlsScope, own: FrontendEntry | undefine
     );
   return {
     name,
-    policy: { ...top.policy, ...own?.policy },
+    policy: { ...top.policy, ...own?.policy, at: { ...top.policy.at, ...own?.policy.at } },
     sniNomatchAbort: own?.sniNomatchAbort ?? top.sniNomatchAbort ?? false,
     matchGlobalCerts: own === undefined ? true : own.matchGlobalCerts,
     hasOwn: (own?.certificates.length ?? 0) + (own?.auto.length ?? 0) > 0,
     clientVerify,
     clientCa,
+    clientCaAt: own?.clientCaAt ?? top.clientCaAt,
     at,
   };
 }
 
-function refused({ at }: FrontendEntry, what: string, hint: string): OptionError {
+function refused({ at }: Pick<FrontendEntry, 'at'>, what: string, hint: string): OptionError {
   return new OptionError(`-A ${at}: ${what}; ${hint}`, false);
 }

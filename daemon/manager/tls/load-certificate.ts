@@ -21,6 +21,8 @@ export interface CertificateRequest {
   readonly files: CertificateFiles | null;
   readonly policy: PolicyText;
   readonly isDefault: boolean;
+  /** `file:line:column` in the file of -A; null elsewhere. */
+  readonly at?: string | null;
 }
 
 export interface LoadedCertificate {
@@ -135,7 +137,7 @@ function makeCertificate(
   const policy: Partial<TlsPolicy> =
     dhparam === null || own.dhparam !== undefined ? own : { ...own, dhparam };
   const text = chain.map((block) => block.text).join('');
-  checkContext(where, { ...DEFAULT_POLICY, ...policy }, { cert: text, key: key.text });
+  checkContext(where, { ...DEFAULT_POLICY, ...policy }, { cert: text, key: key.text }, request.policy.at);
   const { id, frontend, isDefault } = request;
   const { names, subject, notBefore, notAfter, fingerprint } = facts;
   return {

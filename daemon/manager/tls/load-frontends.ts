@@ -2,7 +2,7 @@
 
 import { X509Certificate } from 'node:crypto';
 import type { TlsFrontend, TlsPolicy } from '../../tls/tls-settings.ts';
-import { CertificateError } from './certificate-error.ts';
+import { CertificateError, placed } from './certificate-error.ts';
 import type { FrontendPlan } from './frontend-plan.ts';
 import { readKeyMaterial } from './key-material-file.ts';
 import { foundInstead, pemBlocks } from './pem-blocks.ts';
@@ -12,14 +12,17 @@ import { checkContext, DEFAULT_POLICY, readPolicy } from './tls-policy.ts';
 export function loadFrontend(plan: FrontendPlan): TlsFrontend {
   const { name, sniNomatchAbort, matchGlobalCerts, hasOwn, clientVerify, clientCa } = plan;
   const policy: TlsPolicy = { ...DEFAULT_POLICY, ...readPolicy(plan.policy) };
-  checkContext(plan.at, policy);
+  checkContext(plan.at, policy, null, plan.policy.at);
   return {
     name,
     policy,
     sniNomatchAbort,
     matchGlobalCerts: matchGlobalCerts ?? !hasOwn,
     clientVerify,
-    clientCa: clientVerify === 'none' || clientCa === null ? null : readAuthorities(clientCa),
+    clientCa:
+      clientVerify === 'none' || clientCa === null
+        ? null
+        : placed(plan.clientCaAt, () => readAuthorities(clientCa)),
   };
 }
 

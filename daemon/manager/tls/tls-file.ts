@@ -15,7 +15,13 @@ export interface PolicyText {
   ecdhCurve?: string;
   /** A path. */
   dhparam?: string;
+  /** Places of the settings in a file, for errors that OpenSSL or a later read finds. */
+  at?: PolicyPlaces;
 }
+
+export type PolicyPlaces = Readonly<
+  Partial<Record<'ciphers' | 'ciphersuites' | 'ecdhCurve' | 'dhparam', string>>
+>;
 
 /** Where a certificate is read from; absolute paths. */
 export interface CertificateFiles {
@@ -31,8 +37,8 @@ export interface CertificateEntry {
   /** Null: to be made up. */
   readonly id: string | null;
   readonly policy: PolicyText;
-  /** `file:line:column`, or an option. */
-  readonly at: string;
+  /** `file:line:column`; null for one of an option. */
+  readonly at: string | null;
 }
 
 /** A certificate that an authority is to be asked for. */
@@ -51,6 +57,7 @@ export interface TlsScope {
   readonly clientVerify: ClientVerify | null;
   /** An absolute path. */
   readonly clientCa: string | null;
+  readonly clientCaAt: string | null;
   readonly certificates: readonly CertificateEntry[];
   readonly auto: readonly AutoEntry[];
 }
@@ -61,6 +68,8 @@ export interface FrontendEntry extends TlsScope {
   /** As in -a; null where neither host nor port is given. */
   readonly address: string | null;
   readonly at: string;
+  /** Where its port is, or its host. */
+  readonly addressAt: string;
 }
 
 export interface TlsFile {
@@ -105,6 +114,7 @@ function scope(block: TlsFileBlock, rules: TlsFileRules): TlsScope {
     sniNomatchAbort: flag(values, 'sni-nomatch-abort'),
     clientVerify,
     clientCa,
+    clientCaAt: values.get('client-verify-ca')?.at ?? null,
     certificates: certificates.filter((each) => !isAuto(each)).map((each) => certificate(each, rules)),
     auto: certificates.filter(isAuto).map((each) => automatic(each, rules)),
   };
@@ -119,12 +129,20 @@ function frontend(block: TlsFileBlock, rules: TlsFileRules): FrontendEntry {
     const [address = '', file] = (short.words[0] ?? '').split('+', 2);
     if (address === '') throw mistake(at, 'frontend is empty', 'write frontend = "[host]:port"');
     const certificates = file === undefined ? [] : [plainCertificate(file, at)];
-    return { ...own, certificates, name: null, matchGlobalCerts: null, address: withoutStar(address), at };
+    return {
+      ...own,
+      certificates,
+      name: null,
+      matchGlobalCerts: null,
+      address: withoutStar(address),
+      at,
+      addressAt: at,
+    };
   }
   const name = one(values, 'name');
   if (name !== null && !NAME.test(name))
     throw mistake(
-      at,
+      values.get('name')?.at ?? at,
       `"${name}" is not a name of a listener`,
       'write letters, digits, - and _, a letter first',
     );
@@ -134,6 +152,7 @@ function frontend(block: TlsFileBlock, rules: TlsFileRules): FrontendEntry {
     matchGlobalCerts: flag(values, 'match-global-certs'),
     address: addressOf(values),
     at,
+    addressAt: (values.get('port') ?? values.get('host'))?.at ?? at,
   };
 }
 
@@ -178,7 +197,8 @@ function automatic({ values, at }: TlsFileBlock, rules: TlsFileRules): AutoEntry
     if (value !== undefined) throw mistake(value.at, `cert = "auto" has no ${key}`, 'remove it');
   }
   const names = autoNames(values.get('names')?.words ?? []);
-  if (typeof names === 'string') throw mistake(at, names, 'write names = a.example, b.example');
+  if (typeof names === 'string')
+    throw mistake(values.get('names')?.at ?? at, names, 'write names = a.example, b.example');
   return { names, policy: policy(values, rules), id: idOf(values, at), at };
 }
 
@@ -200,8 +220,21 @@ function policy(values: TlsFileBlock['values'], rules: TlsFileRules): PolicyText
   if (curve !== null) made.ecdhCurve = curve;
   const dhparam = path(values, 'dhparam');
   if (dhparam !== null) made.dhparam = dhparam;
+  const places = Object.entries(PLACED).flatMap(([setting, key]) => {
+    const at = values.get(key)?.at;
+    return at === undefined ? [] : [[setting, at]];
+  });
+  if (places.length > 0) made.at = Object.fromEntries(places);
   return made;
 }
+
+/** Keys of the settings whose places are kept. */
+const PLACED: Readonly<Record<keyof PolicyPlaces, string>> = {
+  ciphers: 'ciphers',
+  ciphersuites: 'ciphersuites',
+  ecdhCurve: 'ecdh-curve',
+  dhparam: 'dhparam',
+};
 
 function split(text: string): [string, string] {
   const at = text.indexOf('; ');
@@ -233,7 +266,7 @@ function idOf(values: TlsFileBlock['values'], at: string): string | null {
   const id = one(values, 'id');
   if (id === null || isCertificateId(id)) return id;
   throw mistake(
-    at,
+    values.get('id')?.at ?? at,
     `"${id.slice(0, 40)}" cannot be an id`,
     'write up to 128 letters, digits and . - _ : @ * +',
   );

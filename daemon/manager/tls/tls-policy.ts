@@ -4,11 +4,11 @@
 import type { SecureContextOptions } from 'node:tls';
 import { contextOptions } from '../../tls/context-options.ts';
 import type { TlsPolicy } from '../../tls/tls-settings.ts';
-import { CertificateError } from './certificate-error.ts';
+import { CertificateError, placed } from './certificate-error.ts';
 import { derInside, INTEGER, SEQUENCE } from './der.ts';
 import { readKeyMaterial } from './key-material-file.ts';
 import { foundInstead, pemBlocks } from './pem-blocks.ts';
-import type { PolicyText } from './tls-file.ts';
+import type { PolicyPlaces, PolicyText } from './tls-file.ts';
 
 export const DEFAULT_POLICY: TlsPolicy = {
   protocols: ['TLSv1.2', 'TLSv1.3'],
@@ -21,12 +21,12 @@ export const DEFAULT_POLICY: TlsPolicy = {
 
 /** The given part of a policy, with its file read. Throws CertificateError. */
 export function readPolicy(text: PolicyText): Partial<TlsPolicy> {
-  const { dhparam, ecdhCurve, ...plain } = text;
+  const { dhparam, ecdhCurve, at, ...plain } = text;
   return {
     ...plain,
     // "auto" is the default of OpenSSL, by hitch's name.
     ...(ecdhCurve !== undefined && { ecdhCurve: ecdhCurve === 'auto' ? null : ecdhCurve }),
-    ...(dhparam !== undefined && { dhparam: readDhparam(dhparam) }),
+    ...(dhparam !== undefined && { dhparam: placed(text.at?.dhparam, () => readDhparam(dhparam)) }),
   };
 }
 
@@ -65,6 +65,7 @@ export function checkContext(
   where: string,
   policy: TlsPolicy,
   pair: Readonly<Record<'cert' | 'key', string>> | null = null,
+  at: PolicyPlaces = {},
 ): void {
   const { protocols, ciphers, ciphersuites, ecdhCurve, dhparam } = policy;
   const options: SecureContextOptions = {
@@ -79,10 +80,14 @@ export function checkContext(
     ['ciphers', ciphers],
     ['ciphersuites', ciphersuites],
   ] as const) {
-    if (list !== null) tried(`${where}: ${key} "${list}"`, { ...options, ciphers: list });
+    if (list !== null) tried(`${placeOf(at[key], where)}: ${key} "${list}"`, { ...options, ciphers: list });
   }
-  if (ecdhCurve !== null) tried(`${where}: ecdh-curve "${ecdhCurve}"`, { ecdhCurve });
+  if (ecdhCurve !== null) tried(`${placeOf(at.ecdhCurve, where)}: ecdh-curve "${ecdhCurve}"`, { ecdhCurve });
   tried(where, { ...contextOptions(policy), ...pair });
+}
+
+function placeOf(at: string | undefined, where: string): string {
+  return at === undefined ? where : `-A ${at}`;
 }
 
 function tried(what: string, options: SecureContextOptions): void {

@@ -66,6 +66,7 @@ export class TlsService {
       files: entry.files,
       policy: entry.policy,
       isDefault: false,
+      at: entry.at,
     }));
     try {
       await service.store.start(requests);

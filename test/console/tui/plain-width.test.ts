@@ -11,7 +11,9 @@ const plain = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(c
 it('is one cell a character, whatever stands beside it', () => {
   expect(plain.length).toBeGreaterThan(500);
   expect(plain.filter((char) => stringWidth(char) !== 1)).toEqual([]);
-  const beside = plain.filter((_, i) => i % 7 === 0);
+  // Characters of the private use area are alike in all that widths depend on: one in 400 stands for them.
+  const isPrivate = (char: string): boolean => /\p{Co}/u.test(char);
+  const beside = plain.filter((char, i) => i % (isPrivate(char) ? 400 : 7) === 0);
   const wrong = plain.filter(
     (char) => stringWidth(beside.map((other) => char + other).join('')) !== 2 * beside.length,
   );

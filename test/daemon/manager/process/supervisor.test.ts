@@ -9,7 +9,8 @@ afterEach(() => fixture.close());
 
 const command = (line: string) => fixture.manager.command(line);
 const logged = (pattern: RegExp) => fixture.log.filter((line) => pattern.test(line));
-const connects = () =>
+/** @param patience milliseconds until a connection counts as one that waits */
+const connects = (patience = 30_000) =>
   new Promise<string>((resolve) => {
     const socket = connect(fixture.manager.listeners.list()[0]?.port ?? 0, '127.0.0.1');
     socket.on('data', () => {
@@ -20,7 +21,7 @@ const connects = () =>
     setTimeout(() => {
       resolve('waits');
       socket.destroy();
-    }, 150).unref();
+    }, patience).unref();
   });
 
 /** A worker that dies at every start from now on, and has done so often enough to be tried with pauses. */
@@ -44,7 +45,7 @@ describe('a worker that dies at every start', () => {
       'error: Child (PID) died status=3; next try in 0.4 s, after 6 quick failures',
     ]);
     expect((await command('status')).body).toBe('Child in state stopped');
-    expect(await connects()).toBe('waits');
+    expect(await connects(150)).toBe('waits');
     // It fails once more, and is retried further.
     const reply = await command('start');
     expect(reply.status).toBe(300);

@@ -22,6 +22,7 @@ const WEB: FrontendPlan = {
   hasOwn: false,
   clientVerify: 'none',
   clientCa: null,
+  clientCaAt: null,
   at: 'listener web',
 };
 

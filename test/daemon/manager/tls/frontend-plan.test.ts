@@ -92,7 +92,7 @@ describe('refuses', () => {
       'frontend = ":1" frontend = ":1"',
       /^-A f:1:17: the listener tls0 is there twice; make one frontend of both/,
     ],
-    [[], 'frontend = { port = 99999 }', /^-A f:1:1: Got no socket\(s\) for :99999; see -a/],
+    [[], 'frontend = { port = 99999 }', /^-A f:1:14: Got no socket\(s\) for :99999; see -a/],
     [
       [],
       'frontend = { client-verify = required }',

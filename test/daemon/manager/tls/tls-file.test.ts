@@ -142,7 +142,7 @@ describe('mistakes have a place and a remedy', () => {
     ['cert = auto', 'f:1:1: cert = "auto" has no names; write names = a.example, b.example'],
     [
       'cert = auto names = a_',
-      'f:1:1: "a_" is not a name for a certificate; write names = a.example, b.example',
+      'f:1:13: "a_" is not a name for a certificate; write names = a.example, b.example',
     ],
     ['pem-file = { cert = a names = b.example }', 'f:1:23: names are for cert = "auto"; remove them'],
     [
@@ -151,11 +151,11 @@ describe('mistakes have a place and a remedy', () => {
     ],
     [
       'frontend = { name = "a b" }',
-      'f:1:1: "a b" is not a name of a listener; write letters, digits, - and _, a letter first',
+      'f:1:14: "a b" is not a name of a listener; write letters, digits, - and _, a letter first',
     ],
     [
       'pem-file = { cert = a id = "-x" }',
-      'f:1:1: "-x" cannot be an id; write up to 128 letters, digits and . - _ : @ * +',
+      'f:1:23: "-x" cannot be an id; write up to 128 letters, digits and . - _ : @ * +',
     ],
   ])('%j', (text, message) => {
     expect(mistake(text)).toBe(message);

@@ -99,6 +99,25 @@ it('presents global certificates where the file says nothing else and there are 
   expect(matches()).toEqual([true, false, true, false]);
 });
 
+it.each([
+  ['frontend = {\n  port = 1\n  pem-file = "DIR/none.pem" }', '3:3: DIR/none.pem: No such file or directory'],
+  ['frontend = ":1"\npem-file = {\n cert = "CERT" }', '2:1: CERT: it has no private key; '],
+  ['ciphers = "NONE"\nfrontend = ":1"', '1:1: ciphers "NONE": OpenSSL refuses it: '],
+  ['frontend = { port = 1\n ecdh-curve = "none" }', '2:2: ecdh-curve "none": OpenSSL refuses it: '],
+  ['frontend = ":1"\npem-file = { cert = "PEM"\n ciphersuites = "X" }', '3:2: ciphersuites "X": OpenSSL'],
+  ['frontend = ":1"\n dhparam = "DIR/none"', '2:2: DIR/none: No such file or directory'],
+  [
+    'client-verify = optional client-verify-ca = "KEY" frontend = ":1"',
+    '1:26: KEY: no certificate of an authority but ',
+  ],
+])('says where the file has what cannot be loaded: %j', async (text, message) => {
+  const config = join(dir, 'tls.conf');
+  const filled = (template: string): string =>
+    template.replace('DIR', dir).replace('CERT', a.cert).replace('PEM', a.pem).replace('KEY', a.key);
+  writeFileSync(config, filled(text));
+  await expect(service('-A', config)).rejects.toThrow(`-A ${config}:${filled(message)}`);
+});
+
 it('has a default listener only where no other is named', async () => {
   const config = join(dir, 'tls.conf');
   writeFileSync(config, 'frontend = ":1"');
