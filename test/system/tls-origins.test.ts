@@ -216,6 +216,10 @@ describe('a connection', () => {
 });
 
 describe('a failure is named', () => {
+  // By default it is over before a loaded machine has read the log.
+  beforeAll(() => proxy.adm('param.set', 'backend_remote_error_holddown', '60'));
+  afterAll(() => proxy.adm('param.reset', 'backend_remote_error_holddown'));
+
   it.each(Object.entries(WORDS))('%s', async (name, words) => {
     expect((await proxy.get('/', to(name))).status).toBe(503);
     const log = await proxy.logged(`backend ${name}: ${words}`, '-g', 'raw');
@@ -231,7 +235,7 @@ describe('a failure is named', () => {
       'raw',
     );
     expect([...all.matchAll(new RegExp(`FetchError +b backend ${name}: TLS: `, 'g'))].length).toBe(3);
-    await proxy.counterReaches(`VBE.boot.${name}.helddown`, 1);
+    await proxy.counterReaches(`VBE.boot.${name}.helddown`, 2);
   });
 
   it('not TLS', async () => {
