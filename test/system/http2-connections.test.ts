@@ -8,7 +8,7 @@ import { issue } from '../harness/certificates.ts';
 import { fieldOf } from '../harness/hpack-text.ts';
 import { fetchOnce } from '../harness/http-client.ts';
 import { Http2Client } from '../harness/http2-client.ts';
-import { FRAME, frame, PREFACE, requestFrame, settingsFrame } from '../harness/http2-frames.ts';
+import { FLAG, FRAME, frame, PREFACE, requestFrame, settingsFrame } from '../harness/http2-frames.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -225,6 +225,36 @@ describe('a connection ends', () => {
     client.socket.end();
     expect((await client.response(1)).body.toString()).toBe('half');
   });
+});
+
+it('counts the bytes of priorities as Varnish 7.7 does, and none of padding', async () => {
+  const path = '/facts-counted';
+  const block = Buffer.from([0x82, 0x86, 0x44, path.length, ...Buffer.from(path), 0x41, 1, 0x61]);
+  const priority = Buffer.alloc(5);
+  const client = await Http2Client.connect(proxy.port);
+  const ends = FLAG.END_HEADERS | FLAG.END_STREAM;
+  client.send(
+    frame(FRAME.PRIORITY, 0, 9, priority),
+    frame(FRAME.HEADERS, ends | FLAG.PRIORITY, 1, Buffer.concat([priority, block])),
+    frame(FRAME.HEADERS, ends | FLAG.PADDED, 3, Buffer.concat([Buffer.from([4]), block, Buffer.alloc(4)])),
+  );
+  await client.response(1);
+  await client.response(3);
+  client.send(frame(FRAME.RST_STREAM, 0, 3, Buffer.from([0, 0, 0, 8])));
+  await client.ping();
+  client.close();
+  const log = await proxy.logged(/SessClose/, '-g', 'session', '-q', `ReqURL eq "${path}"`);
+  const counted = [...log.matchAll(/ReqAcct +(\d+) (\d+) (\d+) /g)].map(([, ...counts]) =>
+    counts.map(Number),
+  );
+  const [[heads = 0, payloads = 0] = [], ...streams] = counted;
+  expect(streams).toEqual([
+    [block.length + 5, 0, block.length + 5],
+    [block.length, 0, block.length],
+  ]);
+  // SETTINGS, its ACK, PRIORITY, two HEADERS, RST_STREAM and PING; each other frame is a WINDOW_UPDATE.
+  const frames = heads / 9;
+  expect(payloads).toBe(5 + 4 + 8 + 4 * (frames - 7));
 });
 
 describe('a program', () => {

@@ -133,10 +133,12 @@ export abstract class Http2Control implements FrameUser {
       case FRAME.DATA:
       case FRAME.HEADERS:
       case FRAME.CONTINUATION:
+        this.ofStream(type, flags, id, buf, start, end);
+        return;
       case FRAME.PRIORITY:
       case FRAME.RST_STREAM:
-        if (id === 0) this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of no stream`);
-        else this.streamFrame(type, flags, id, buf, start, end);
+        this.counts.bytesIn += end - start;
+        this.ofStream(type, flags, id, buf, start, end);
         return;
       case FRAME.WINDOW_UPDATE:
         this.counts.bytesIn += end - start;
@@ -151,6 +153,18 @@ export abstract class Http2Control implements FrameUser {
         this.counts.bytesIn += end - start;
         this.ofConnection(type, flags, id, buf, start, end);
     }
+  }
+
+  private ofStream(
+    type: number,
+    flags: number,
+    id: number,
+    buf: LentBytes,
+    start: number,
+    end: number,
+  ): void {
+    if (id === 0) this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of no stream`);
+    else this.streamFrame(type, flags, id, buf, start, end);
   }
 
   private ofConnection(

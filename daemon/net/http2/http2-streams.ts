@@ -70,6 +70,8 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
   /** Streams that were reset from here. */
   private readonly forgotten = new Set<number>();
   /** Of our SETTINGS: the parameters may change meanwhile. */
+  /** Bytes of the priority in the current HEADERS frame, which Varnish counts with the request's head. */
+  private priorityBytes = 0;
   private readonly streamWindow: number;
   private readonly tableSize: number;
 
@@ -150,7 +152,8 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
 
   private headers(flags: number, id: number, buf: LentBytes, start: number, end: number): void {
     const isPadded = (flags & FLAG.PADDED) !== 0;
-    const from = start + (isPadded ? 1 : 0) + ((flags & FLAG.PRIORITY) !== 0 ? 5 : 0);
+    this.priorityBytes = (flags & FLAG.PRIORITY) !== 0 ? 5 : 0;
+    const from = start + (isPadded ? 1 : 0) + this.priorityBytes;
     if (from > end) {
       this.wrongLength(FRAME.HEADERS, start, end);
       return;
@@ -230,7 +233,7 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     stream.declared = head.contentLength;
     core.stats.h2_streams++;
     const now = this.now();
-    req.open(end - start, now);
+    req.open(end - start + this.priorityBytes, now);
     this.limits.streamBegan(id, now);
     this.streams.set(id, stream);
     const isBomb = head.bytes > core.requestLimits.maxSize * A_BOMB;
