@@ -240,12 +240,21 @@ export interface VclKeptBody {
   bytes(): Buffer;
 }
 
-/** State that a retry resets. */
+/** State that a retry resets, but for do_gzip and do_gunzip. */
 export interface VclFetchAttempt {
   readonly vxid: number;
+  /** The address of the backend that responded (beresp.backend.ip); null before the fetch. */
+  readonly respEnds: { readonly remoteAddress: string; readonly remotePort: number } | null;
+  /** The TLS of the connection to it; null before the fetch, and without TLS. */
+  readonly respTls: PeerTls | null;
   /** Whether the response is a stale object revalidated by the origin (beresp.was_304). */
   readonly was304: boolean;
   doStream: boolean;
+  doEsi: boolean;
+  doGzip: boolean;
+  doGunzip: boolean;
+  /** beresp.filters as set by the program; null if not set. */
+  filters: string | null;
   /** Body set in vcl_backend_error, a byte string. */
   synthBody: string | null;
 }
@@ -265,10 +274,6 @@ export interface VclBusyobj {
   backend: Director | null;
   /** The backend that responded, after the fetch (beresp.backend). */
   respBackend: Director | null;
-  /** Its address (beresp.backend.ip); null before the fetch. */
-  readonly respEnds: { readonly remoteAddress: string; readonly remotePort: number } | null;
-  /** The TLS of the connection to it; null before the fetch, and without TLS. */
-  readonly respTls: PeerTls | null;
   /** Seconds; negative for the default of the backend or the parameter. */
   connectTimeout: number;
   firstByteTimeout: number;
@@ -294,16 +299,10 @@ export interface VclBusyobj {
   grace: number;
   keep: number;
   readonly age: number;
-  doEsi: boolean;
-  doGzip: boolean;
-  doGunzip: boolean;
   /** Name of the storage for the object; with null it cannot be stored. */
   storage: string | null;
-  /** beresp.filters as set by the program; null if not set. */
-  filters: string | null;
   /** The default of beresp.filters. */
   usualFilters(): string;
-  hasBody: boolean;
   /** `unset bereq.body`. */
   unsetBody(): void;
   readonly session: VclSession | null;

@@ -38,7 +38,7 @@ export function fetchBody(bo: BusyObj, framing: BodyFraming): Step<BusyObj> {
     readNoBody(bo, framing);
     return STORED;
   }
-  const connection = bo.exchange.connection as OriginConnection;
+  const connection = bo.attempt.connection as OriginConnection;
   const body = new BodyFetch(bo, connection);
   bo.attempt.body = body;
   body.start(framing);
@@ -49,23 +49,23 @@ export function fetchBody(bo: BusyObj, framing: BodyFraming): Step<BusyObj> {
 
 /** The body is there or has broken off. False when it did not come whole; the object is not finished then. */
 export function bodyOver(bo: BusyObj): boolean {
-  const { core, log, oc, exchange } = bo;
+  const { core, log, oc, attempt } = bo;
   const { body, framing } = bo.attempt;
   const { cache } = core;
   const failure = (body !== null ? body.failure : bo.attempt.copyFailure) ?? shortSlice(bo);
   if (failure !== null) {
     if (failure === 'storage' && bo.part !== null) bo.part.lacksRoom = true;
     const own = fetchFailure(failure);
-    const origin = exchange.connection?.failure ?? null;
+    const origin = attempt.connection?.failure ?? null;
     if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);
     // A filter has logged what it found wrong.
     if (origin !== null || failure !== 'bad-gzip') log.put(Tag.FetchError, origin?.text ?? own.text);
     body?.report(framing);
-    exchange.end('RX_BODY');
+    attempt.end('RX_BODY');
     return false;
   }
   body?.report(framing);
-  exchange.end(framing.kind === 'eof' ? 'RESP_CLOSE' : null);
+  attempt.end(framing.kind === 'eof' ? 'RESP_CLOSE' : null);
   log.timestamp('BerespBody', core.clock.now());
   log.open().int(cache.reading.bodyLength(oc)).close(Tag.Length);
   cache.filling.finish(oc, bo.uncacheable);
@@ -84,7 +84,7 @@ function shortSlice({ attempt, core, oc }: BusyObj): FetchFailure | null {
 /** The exchange is over with its head: the connection may go back to the pool. */
 export function readNoBody(bo: BusyObj, framing: BodyFraming): void {
   bo.attempt.framing = framing;
-  (bo.exchange.connection as OriginConnection).readBody(framing, DISCARD);
+  (bo.attempt.connection as OriginConnection).readBody(framing, DISCARD);
 }
 
 /** The body of an answer on its way into the store. */

@@ -1,32 +1,25 @@
 // One fetch in progress: the request to the origin, its response, and the program's decisions about both.
 // It belongs to no client: a client that leaves does not end it (unless the object is private to that client).
 //
-// Its state is BusyObj, which lasts from the first attempt to the end, and FetchAttempt, which is replaced whole by a retry
-// and by an answer made here. Messages and log are FetchBuffers, left to the next fetch because making them costs more
+// Its state is BusyObj, which lasts from the first attempt to the end, and FetchAttempt, which is replaced whole. Messages and log are FetchBuffers, left to the next fetch because making them costs more
 // than emptying them.
 
-import type { FetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { limitSeconds } from '../../protocol/tables/params.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { ConnectionEnds } from '../backend/address.ts';
 import type { InterimCallback } from '../backend/exchange-roles.ts';
 import type { Oc } from '../cache/objcore.ts';
-import type { PartFacts } from '../cache/part-facts.ts';
 import { TRANSIENT } from '../cache/storage/stevedores.ts';
 import {
   type Director,
   type VclBusyobj,
   VclContext,
-  type VclFetchAttempt,
   type VclSession,
   type VclStaleObject,
 } from '../contract/context.ts';
-import type { PeerTls } from '../contract/peer-tls.ts';
 import { endPrivs } from '../contract/priv.ts';
 import { State } from '../contract/program.ts';
 import type { FetchChain } from '../filters/chain.ts';
-import { NO_FETCH_FILTERS, usualFetchFilters } from '../filters/filter-table.ts';
-import { type BodyFraming, NO_BODY } from '../http1/framing.ts';
+import { usualFetchFilters } from '../filters/filter-table.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { TxLog } from '../log/tx-log.ts';
 import type { Core, HotParams, ProgramRef } from '../transaction/core.ts';
@@ -36,50 +29,10 @@ import { type KeptBody, KeptBodySource } from '../transaction/kept-body.ts';
 import type { Request } from '../transaction/request.ts';
 import type { UploadSource } from '../transaction/request-body.ts';
 import type { RequestFilters } from '../transaction/request-filters.ts';
-import { Exchange } from './exchange.ts';
+import { FetchAttempt } from './fetch-attempt.ts';
 import { giveLifeAgain } from './give-life.ts';
 import { StaleView } from './stale-view.ts';
 import type { WantedPart } from './wanted-part.ts';
-
-/** The body of an answer on its way into the store. */
-interface BodyUnderway {
-  /** Why it broke off. */
-  readonly failure: FetchFailure | null;
-  /** Logs the filters and then the reader of the framing. */
-  report(framing: BodyFraming): void;
-}
-
-export class FetchAttempt implements VclFetchAttempt {
-  readonly vxid: number;
-  doStream: boolean;
-  was304 = false;
-  /** The stale object stands in for an error of the origin. */
-  standsIn = false;
-  /** The program has taken the request back after it was answered: its answer is not for keeping. */
-  rolledBack = false;
-  /** Why the stale object's body could not be copied. */
-  copyFailure: FetchFailure | null = null;
-  /** How the answer's body is framed. */
-  framing: BodyFraming = NO_BODY;
-  /** The filters chosen for the body, and what they are for this one; null where it passes none. */
-  filterList = NO_FETCH_FILTERS;
-  chain: FetchChain | null = null;
-  /** The body on its way into the store; null before it comes and where there is none. */
-  body: BodyUnderway | null = null;
-  synthBody: string | null = null;
-  /** The slice that is stored; null where it is a whole object. */
-  part: PartFacts | null = null;
-  /** The answer is made here, for an origin that gave none or none that the program takes. */
-  madeHere = false;
-  /** The origin answered a HEAD. */
-  headAlone = false;
-
-  /** @param vxid the id of the attempt's transaction */
-  constructor(vxid: number, doStream = true) {
-    this.vxid = vxid;
-    this.doStream = doStream;
-  }
-}
 
 /** Sets kept for the next fetches, at most: about as many as a worker has under way at once. */
 const MAX_SPARE = 64;
@@ -148,14 +101,10 @@ export class BusyObj implements VclBusyobj, Transaction {
   staleOc: Oc;
   /** Up to a retry, or from one retry to the next. */
   attempt: FetchAttempt;
-  /** The request to the origin that is under way, or was last. */
-  exchange = new Exchange(this, null);
   retries = 0;
   uncacheable: boolean;
   backend: Director | null;
   respBackend: Director | null = null;
-  respEnds: ConnectionEnds | null = null;
-  respTls: PeerTls | null = null;
   connectTimeout = -1;
   firstByteTimeout = -1;
   betweenBytesTimeout = -1;
@@ -173,17 +122,10 @@ export class BusyObj implements VclBusyobj, Transaction {
   grace = 0;
   keep = 0;
   tOrigin = 0;
-  doEsi = false;
-  doGzip = false;
-  doGunzip = false;
   /** Name of the storage the object is to go to; the program may have made it none. */
   storage: string | null = TRANSIENT;
-  filters: string | null = null;
-  hasBody = false;
   /** The program made a pass of it: later requests under this key pass too. */
   hitForPass = false;
-  /** An error that only those who wait for it shall share. */
-  forWaiters = false;
   /** Name of the storage the object went to. */
   storedIn = '';
   /** The client's body to send along, or null; `bodySent` once any of it may have reached an origin. */
@@ -256,7 +198,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.hashKey = attempt.hashKey;
     this.oc = oc;
     this.staleOc = staleOc;
-    this.attempt = new FetchAttempt(core.newVxid());
+    this.attempt = new FetchAttempt(this, core.newVxid());
     this.uncacheable = mode === 'pass';
     this.backend = backendHint === undefined ? programRef.program.defaultDirector : backendHint;
     this.place = req.fragment;
@@ -293,7 +235,7 @@ export class BusyObj implements VclBusyobj, Transaction {
   }
 
   usualFilters(): string {
-    return this.hasBody ? usualFetchFilters(this.beresp, this, this.core.params).text : '';
+    return this.attempt.hasBody ? usualFetchFilters(this.beresp, this.attempt, this.core.params).text : '';
   }
 
   /** A body that the program had cached goes with a GET that is passed, as in Varnish: nothing of it is kept here. */
@@ -312,7 +254,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     if (state !== State.backend_response && state !== State.backend_refresh) return;
     // For a retry: there is nothing left to deliver.
     this.attempt.rolledBack = true;
-    this.exchange.giveUp();
+    this.attempt.giveUp();
   }
 
   giveLifeAgain(): void {
@@ -353,7 +295,7 @@ export class BusyObj implements VclBusyobj, Transaction {
   }
 
   held(): string[] {
-    const held = { 'stale object': this.staleOc, connection: this.exchange.connection };
+    const held = { 'stale object': this.staleOc, connection: this.attempt.connection };
     return Object.entries(held).flatMap(([name, value]) => (value === 0 || value === null ? [] : [name]));
   }
 

@@ -18,7 +18,7 @@ import type { Core } from '../transaction/core.ts';
 import { PARKED, type Step, waitFor } from '../transaction/drive.ts';
 import type { UploadSource } from '../transaction/request-body.ts';
 import type { BusyObj } from './busyobj.ts';
-import { Exchange } from './exchange.ts';
+import type { FetchAttempt } from './fetch-attempt.ts';
 import { ACQUIRE, ANSWERED, CHOOSE, CONNECTED, RESPOND, SENT, UNANSWERED } from './fetch-steps.ts';
 import { sendBody } from './upload.ts';
 import { chooseUploadFilters, openUploadFilters, type UploadFilters } from './upload-filters.ts';
@@ -40,8 +40,6 @@ function failureText({ ctx }: BusyObj, { reason, text }: OriginFailure, reused: 
 
 /** Finds out where bereq goes, once its director knows, and begins to connect. */
 export function connect(bo: BusyObj): Step<BusyObj> {
-  bo.respEnds = null;
-  bo.respTls = null;
   const backend = chosen(bo);
   if (backend !== null) return connectTo(bo, backend);
   const pending = pendingChoice(bo);
@@ -73,34 +71,34 @@ function connectTo(bo: BusyObj, backend: Backend): Step<BusyObj> {
   if (list === false) return UNANSWERED;
   bo.respBackend = backend;
   addHost(bo, backend);
-  bo.exchange = new Exchange(bo, backend);
-  bo.exchange.filterList = list;
+  bo.attempt.backend = backend;
+  bo.attempt.uploadList = list;
   return acquire(bo, backend);
 }
 
 /** Goes on with a fetch that has waited for a connection. */
 export function acquireLater(bo: BusyObj): Step<BusyObj> {
-  return acquire(bo, bo.exchange.backend as Backend);
+  return acquire(bo, bo.attempt.backend as Backend);
 }
 
 function acquire(bo: BusyObj, backend: Backend): Step<BusyObj> {
-  const { exchange, core, log, place } = bo;
+  const { attempt, core, log, place } = bo;
   // Ahead of its turn a fragment never takes the last connection: what is in turn would fail for want of one. It does
   // not wait forever, since others may wait for the object.
-  if (place?.isInTurn === false && !backend.hasSpare && exchange.waits < WAITS) {
-    exchange.waits++;
+  if (place?.isInTurn === false && !backend.hasSpare && attempt.waits < WAITS) {
+    attempt.waits++;
     setTimeout(() => bo.resume(ACQUIRE), WAIT);
     return PARKED;
   }
   const opened = backend.acquire({
     connectTimeout: bo.connectTimeout,
-    now: exchange.tries > 0 ? core.clock.now() : log.tPrev,
-    fresh: exchange.tries > 0,
+    now: attempt.tries > 0 ? core.clock.now() : log.tPrev,
+    fresh: attempt.tries > 0,
     client: bo.session,
   });
   if (!(opened instanceof Promise)) {
     // A kept connection is there at once: nothing to wait for.
-    exchange.opened = opened;
+    attempt.opened = opened;
     return CONNECTED;
   }
   awaitConnection(bo, opened);
@@ -109,14 +107,14 @@ function acquire(bo: BusyObj, backend: Backend): Step<BusyObj> {
 
 /** Apart from acquire(): what it closes over would be made for kept connections, too. */
 function awaitConnection(bo: BusyObj, opened: Promise<OriginConnection | OriginFailure>): void {
-  const { exchange } = bo;
+  const { attempt } = bo;
   opened.then(
     (got) => {
-      exchange.opened = got;
+      attempt.opened = got;
       bo.resume(CONNECTED);
     },
     (error: unknown) => {
-      exchange.defect = error;
+      attempt.defect = error;
       bo.resume(CONNECTED);
     },
   );
@@ -124,17 +122,17 @@ function awaitConnection(bo: BusyObj, opened: Promise<OriginConnection | OriginF
 
 /** Sends head and body, then waits for the answer's head. */
 export function connected(bo: BusyObj): Step<BusyObj> {
-  const { exchange, core, bereq, log, body } = bo;
-  const backend = exchange.backend as Backend;
-  throwDefect(exchange);
-  const connection = announce(bo, backend, exchange.opened as OriginConnection | OriginFailure);
-  exchange.opened = null;
-  exchange.connection = connection;
+  const { attempt, core, bereq, log, body } = bo;
+  const backend = attempt.backend as Backend;
+  throwDefect(attempt);
+  const connection = announce(bo, backend, attempt.opened as OriginConnection | OriginFailure);
+  attempt.opened = null;
+  attempt.connection = connection;
   if (connection === null) return UNANSWERED;
-  exchange.filters ??= openUploadFilters(bo, exchange.filterList);
-  exchange.framing ??= frameBody(bo, exchange.filters);
+  attempt.uploadFilters ??= openUploadFilters(bo, attempt.uploadList);
+  attempt.uploadFraming ??= frameBody(bo, attempt.uploadFilters);
   const head = requestBytes(core, backend.requestLead(bo.session), bereq);
-  connection.sendHead(head, exchange.framing);
+  connection.sendHead(head, attempt.uploadFraming);
   // The request said so, and the origin may rely on it.
   if (connectionHas(bereq, 'close')) connection.closeBecause('REQ_CLOSE');
   bo.beresp.reset();
@@ -147,28 +145,28 @@ export function connected(bo: BusyObj): Step<BusyObj> {
 
 /** The client's body goes out while an early answer may already come in. */
 function upload(bo: BusyObj, connection: OriginConnection, body: UploadSource): Step<BusyObj> {
-  const { exchange } = bo;
-  const filters = exchange.filters as UploadFilters;
+  const { attempt } = bo;
+  const filters = attempt.uploadFilters as UploadFilters;
   if (filters.isUnreadable) {
-    exchange.bodyFailure = 'request-body';
+    attempt.bodyFailure = 'request-body';
     return SENT;
   }
   bo.bodySent = !body.replayable;
   sendBody(
     connection,
     body,
-    firstByteTimeout(bo, exchange.backend as Backend),
+    firstByteTimeout(bo, attempt.backend as Backend),
     filters.chains,
     bo.core.stepChecks !== null,
   ).then(
     ({ failure, isWhole }) => {
-      exchange.bodyFailure = failure;
-      exchange.isBodyWhole = isWhole;
+      attempt.bodyFailure = failure;
+      attempt.isBodyWhole = isWhole;
       filters.report();
       bo.resume(SENT);
     },
     (error: unknown) => {
-      exchange.defect = error;
+      attempt.defect = error;
       bo.resume(SENT);
     },
   );
@@ -177,23 +175,23 @@ function upload(bo: BusyObj, connection: OriginConnection, body: UploadSource): 
 
 /** The client's body is gone, or has broken off. */
 export function sent(bo: BusyObj): Step<BusyObj> {
-  const { exchange, log, core, body } = bo;
-  const connection = exchange.connection as OriginConnection;
+  const { attempt, log, core, body } = bo;
+  const connection = attempt.connection as OriginConnection;
   bo.bodyDone();
-  throwDefect(exchange);
-  if (exchange.bodyFailure !== null) {
+  throwDefect(attempt);
+  if (attempt.bodyFailure !== null) {
     connection.destroy();
-    const reason = exchange.bodyFailure;
-    exchange.failure =
+    const reason = attempt.bodyFailure;
+    attempt.failure =
       reason === 'request-body' ? uploadFailure(reason, body?.error ?? NO_ERROR) : new OriginFailure(reason);
     return ANSWERED;
   }
   if (connection.failure?.reason === 'send-failed') {
-    exchange.failure = connection.failure;
+    attempt.failure = connection.failure;
     return ANSWERED;
   }
   // A body that was given up is never ended: the origin must not take it for whole (SAFETY rule 3).
-  const isCut = exchange.filters?.chains.length !== 0 && !exchange.isBodyWhole;
+  const isCut = attempt.uploadFilters?.chains.length !== 0 && !attempt.isBodyWhole;
   if (body?.complete === true && !isCut) connection.endBody();
   core.stats.backend_req++;
   log.timestamp('Bereq', core.clock.now());
@@ -202,9 +200,9 @@ export function sent(bo: BusyObj): Step<BusyObj> {
 
 /** The head is in beresp, or what went wrong is logged and perhaps tried again. */
 export function answered(bo: BusyObj): Step<BusyObj> {
-  const { core, log, beresp, exchange } = bo;
-  const { failure } = exchange;
-  const connection = exchange.connection as OriginConnection;
+  const { core, log, beresp, attempt } = bo;
+  const { failure } = attempt;
+  const connection = attempt.connection as OriginConnection;
   if (failure === null) {
     if (beresp.reason === '') {
       beresp.reason = reasonOf(beresp.status);
@@ -223,23 +221,23 @@ export function answered(bo: BusyObj): Step<BusyObj> {
   if (failure.reason === 'request-body' || failure.reason === 'send-failed')
     log.timestamp('Bereq', core.clock.now());
   const mayRepeat = SAFE_TO_REPEAT.has(bo.bereq.method) && (bo.body === null || bo.body.replayable);
-  const again = connection.wasStale && mayRepeat && bo.retryConnect && exchange.tries === 0;
-  exchange.end(failure.close);
+  const again = connection.wasStale && mayRepeat && bo.retryConnect && attempt.tries === 0;
+  attempt.end(failure.close);
   if (!again) return UNANSWERED;
   core.stats.backend_retry++;
-  exchange.tries++;
-  return acquire(bo, exchange.backend as Backend);
+  attempt.tries++;
+  return acquire(bo, attempt.backend as Backend);
 }
 
 /** Waits for what may have come already. */
 function awaitHead(bo: BusyObj): Step<BusyObj> {
-  const firstByte = firstByteTimeout(bo, bo.exchange.backend as Backend);
-  return bo.exchange.awaitHead(firstByte, () => bo.resume(ANSWERED)) ? ANSWERED : PARKED;
+  const firstByte = firstByteTimeout(bo, bo.attempt.backend as Backend);
+  return bo.attempt.awaitHead(firstByte, () => bo.resume(ANSWERED)) ? ANSWERED : PARKED;
 }
 
-function throwDefect(exchange: Exchange): void {
-  const { defect } = exchange;
-  exchange.defect = null;
+function throwDefect(attempt: FetchAttempt): void {
+  const { defect } = attempt;
+  attempt.defect = null;
   if (defect !== null) throw defect;
 }
 
@@ -296,8 +294,8 @@ function announce(
   }
   // A kept connection is there in the moment of the Fetch.
   log.timestamp('Connected', got.reused ? log.tPrev : core.clock.now());
-  bo.respEnds = got.ends;
-  bo.respTls = got.tls;
+  bo.attempt.respEnds = got.ends;
+  bo.attempt.respTls = got.tls;
   if (got.reused && bo.ctx.vcl.changes.backendOpenAge)
     log.put(Tag.BackendOpen, `${got.ends.openText(backend.vclName, true)} ${got.ageText(core.clock.now())}`);
   else if (got.reused) log.putConstant(got.ends.recordsFor(backend.vclName).open);

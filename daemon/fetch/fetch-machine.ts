@@ -90,7 +90,7 @@ function end(bo: BusyObj): void {
   const { core } = bo;
   bo.ended = true;
   // Nothing to do unless a defect ended it: a connection has one end.
-  bo.exchange.end('TX_ERROR');
+  bo.attempt.end('TX_ERROR');
   if (!core.cache.facts.isFinished(bo.oc)) core.cache.filling.fail(bo.oc);
   bo.end();
 }

@@ -59,13 +59,19 @@ export function settlePart(bo: BusyObj): Step<BusyObj> | null {
 /** Why an object is not kept in slices that could be; null if it is. */
 function unfit(bo: BusyObj, { length }: WantedPart): string | null {
   if (bo.uncacheable) return 'uncacheable';
-  if (bo.doEsi || bo.doGzip || bo.doGunzip || (bo.filters ?? '').trim() !== '') return 'filters';
+  if (
+    bo.attempt.doEsi ||
+    bo.attempt.doGzip ||
+    bo.attempt.doGunzip ||
+    (bo.attempt.filters ?? '').trim() !== ''
+  )
+    return 'filters';
   return bo.core.cache.storages.couldHold(bo.storage, length) ? null : 'larger than storage';
 }
 
 function again(bo: BusyObj, part: WantedPart | null): Step<BusyObj> {
   const { bereq } = bo;
-  bo.exchange.giveUp();
+  bo.attempt.giveUp();
   // Decided again, about another answer.
   bo.uncacheable = false;
   bo.hitForPass = false;
@@ -88,7 +94,7 @@ function settleLater(bo: BusyObj, part: WantedPart): Step<BusyObj> | null {
   const fault = part.fault === '' ? `was answered with status ${beresp.status % 1000}` : part.fault;
   log.put(Tag.FetchError, `Slice ${part.index} ${fault}`);
   if (part.verdict === 'changed') part.of?.changed(beresp.status);
-  bo.exchange.end('RX_BODY');
+  bo.attempt.end('RX_BODY');
   core.stats.fetch_failed++;
   return DONE;
 }

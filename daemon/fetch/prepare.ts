@@ -78,7 +78,7 @@ function misfit(got: ContentRange, beresp: HttpMessage): string | null {
 function isPassingFailure(bo: BusyObj): boolean {
   const status = bo.beresp.status % 1000;
   const isFailure = bo.attempt.madeHere || (status >= 500 && status <= 599);
-  return isFailure && (bo.uncacheable || bo.forWaiters || bo.ttl <= 0);
+  return isFailure && (bo.uncacheable || bo.attempt.forWaiters || bo.ttl <= 0);
 }
 
 /** The new object is whole. */
@@ -98,11 +98,11 @@ const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding', 
  * one that there is none of, or one cannot be used on such a body. Logged then. */
 export function chooseFilters(bo: BusyObj): CloseReason | null {
   const { attempt, beresp, core, log } = bo;
-  if (!bo.hasBody || attempt.was304) return null;
+  if (!bo.attempt.hasBody || attempt.was304) return null;
   const list =
-    bo.filters === null
-      ? usualFetchFilters(beresp, bo, core.params)
-      : namedFetchFilters(bo.filters, bo.ctx.vcl.extensions);
+    bo.attempt.filters === null
+      ? usualFetchFilters(beresp, bo.attempt, core.params)
+      : namedFetchFilters(bo.attempt.filters, bo.ctx.vcl.extensions);
   if ('unknown' in list) {
     log.putConstant(list.record);
     log.put(Tag.FetchError, list.unknown);
@@ -118,7 +118,7 @@ export function chooseFilters(bo: BusyObj): CloseReason | null {
   }
   attempt.filterList = list;
   // As in Varnish: what a parser has yet to see the end of is not shown to anybody.
-  if (bo.doEsi || list.filters.some(({ streams }) => streams === false)) attempt.doStream = false;
+  if (bo.attempt.doEsi || list.filters.some(({ streams }) => streams === false)) attempt.doStream = false;
   return null;
 }
 
@@ -126,7 +126,7 @@ export function chooseFilters(bo: BusyObj): CloseReason | null {
 export function prepareObject(bo: BusyObj): boolean {
   const { beresp, log, core, attempt } = bo;
   // Of nothing there is no coding; a HEAD has the headers of the GET all the same.
-  if (!bo.hasBody && !attempt.was304 && bo.bereq.method !== 'HEAD') beresp.unset('content-encoding');
+  if (!bo.attempt.hasBody && !attempt.was304 && bo.bereq.method !== 'HEAD') beresp.unset('content-encoding');
   if (!attempt.was304) log.putConstant(attempt.filterList.record);
   judgeVary(bo);
   // A part of packed data is none itself, and packing a part would leave its Content-Range untrue.
@@ -149,7 +149,7 @@ export function prepareObject(bo: BusyObj): boolean {
 
 /** Whether filters would change a body, if there were one. */
 function changesBody(bo: BusyObj): boolean {
-  const names = (bo.filters ?? usualFetchFilters(bo.beresp, bo, bo.core.params).text).trim();
+  const names = (bo.attempt.filters ?? usualFetchFilters(bo.beresp, bo.attempt, bo.core.params).text).trim();
   return names !== '' && names !== 'testgunzip';
 }
 
@@ -174,7 +174,7 @@ function canFollow(vary: string, bo: BusyObj): boolean {
  * not be the end of what clients can get: it goes by, as what is uncacheable does. Only what is streamed: for the
  * rest there is no place to wait in. */
 function passWhatCannotFit(bo: BusyObj): void {
-  if (bo.uncacheable || bo.attempt.was304 || !bo.hasBody || !bo.attempt.doStream) return;
+  if (bo.uncacheable || bo.attempt.was304 || !bo.attempt.hasBody || !bo.attempt.doStream) return;
   const length = bo.beresp.get('content-length');
   if (length === null || bo.core.cache.storages.couldHold(chooseStorage(bo), Number(length))) return;
   bo.log.put(Tag.Error, `Larger than storage ${chooseStorage(bo)}, not cached`);
@@ -232,9 +232,9 @@ function isPlain(bo: BusyObj, stored: HttpMessage): boolean {
     stored.reason === 'OK' &&
     stored.proto === 'HTTP/1.1' &&
     bo.attempt.chain === null &&
-    bo.hasBody &&
+    bo.attempt.hasBody &&
     !bo.attempt.was304 &&
-    !bo.doEsi &&
+    !bo.attempt.doEsi &&
     !bo.uncacheable &&
     stored.has('content-length') &&
     !stored.has(bo.core.idHeader.key) &&
@@ -303,7 +303,7 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   if (part !== null) flags |= OF_PART;
   if (!bo.attempt.doStream && bo.attempt.synthBody === null) flags |= OF_UNSTREAMED;
   if (bo.attempt.headAlone) flags |= OF_HEAD_ALONE;
-  if (bo.forWaiters) flags |= OF_FOR_WAITERS;
+  if (bo.attempt.forWaiters) flags |= OF_FOR_WAITERS;
   if (isPassingFailure(bo)) flags |= OF_FAILURE;
   if (isPlain(bo, stored)) flags |= OF_PLAIN;
   cache.filling.setAttributes(oc, {

@@ -43,7 +43,7 @@ function takeResponse(bo: BusyObj): BodyFraming {
   if (!headersBeforeBeresp) bo.log.timestamp('Beresp', now);
   logBeresp(bo);
   if (headersBeforeBeresp) bo.log.timestamp('Beresp', now);
-  const { leniencies } = bo.exchange.connection as OriginConnection;
+  const { leniencies } = bo.attempt.connection as OriginConnection;
   let framing = responseBody(beresp, bo.bereq.method, leniencies);
   if (leniencies.any) settleLength(beresp, framing);
   if (beresp.status === 204 && (beresp.has('transfer-encoding') || lengthIsNotNothing(beresp))) {
@@ -125,12 +125,12 @@ function keyOf(own: string, target: string): string | null {
 
 /** The origin answered: decides what becomes of the answer, and stores it. */
 export function respond(bo: BusyObj): Step<BusyObj> {
-  const { ctx, log, exchange } = bo;
+  const { ctx, log, attempt } = bo;
   const framing = takeResponse(bo);
   if (isOriginFailure(bo.beresp.status)) {
     const instead = serveStale(bo);
     if (instead !== null) {
-      exchange.end('RESP_CLOSE');
+      attempt.end('RESP_CLOSE');
       return instead;
     }
   }
@@ -144,12 +144,12 @@ export function respond(bo: BusyObj): Step<BusyObj> {
     bo.askedRange = null;
   });
   if (framing.kind === 'error') {
-    exchange.end('RX_BODY');
+    attempt.end('RX_BODY');
     log.put(Tag.Error, refusalText('response', framing.reason, framing.detail));
     log.put(Tag.Error, 'Body cannot be fetched');
     return failed(bo);
   }
-  bo.hasBody = framing.kind !== 'none';
+  bo.attempt.hasBody = framing.kind !== 'none';
   const is304 = bo.beresp.status === 304 && bo.mode !== 'pass';
   if (is304 && decidesRefresh(bo)) {
     ctx.now = giveLife(bo, mergedFields(bo));
@@ -161,7 +161,7 @@ export function respond(bo: BusyObj): Step<BusyObj> {
   if (is304 && !bo.attempt.was304) {
     // Nobody asked for less than the whole: a 304 in the cache would answer those who have nothing.
     log.put(Tag.Error, '304 response but not conditional fetch');
-    exchange.end('RX_BAD');
+    attempt.end('RX_BAD');
     return failed(bo);
   }
   return inState(bo, State.backend_response, (_bo, ret) => afterResponse(bo, framing, ret));
@@ -184,9 +184,9 @@ function afterRefresh(bo: BusyObj, framing: BodyFraming, ret: ReturnCode): Step<
 
 /** The program does not want this response. */
 function refused(bo: BusyObj, ret: ReturnCode): Step<BusyObj> {
-  const { core, ctx, exchange } = bo;
-  if (ret === RETURN.retry) exchange.giveUp();
-  else exchange.end('RESP_CLOSE');
+  const { core, ctx, attempt } = bo;
+  if (ret === RETURN.retry) attempt.giveUp();
+  else attempt.end('RESP_CLOSE');
   switch (ret) {
     case RETURN.retry:
       return retry(bo);
@@ -201,7 +201,7 @@ function refused(bo: BusyObj, ret: ReturnCode): Step<BusyObj> {
 }
 
 function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Step<BusyObj> {
-  const { core, ctx, log, exchange } = bo;
+  const { core, ctx, log, attempt } = bo;
   let ret = code;
   if (ret === RETURN.pass) {
     bo.uncacheable = true;
@@ -221,18 +221,18 @@ function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Ste
   const misfit = isJudged ? contentRangeFault(bo.askedRange, bo.beresp, isStrict(core.params)) : null;
   if (misfit !== null) {
     log.put(Tag.Error, misfit);
-    exchange.end('RX_BODY');
+    attempt.end('RX_BODY');
     return failed(bo);
   }
   log.timestamp('Process', core.clock.now());
-  if (connectionHas(bo.beresp, 'close')) exchange.connection?.closeBecause('RESP_CLOSE');
+  if (connectionHas(bo.beresp, 'close')) attempt.connection?.closeBecause('RESP_CLOSE');
   if (bo.attempt.rolledBack) {
     log.put(Tag.FetchError, 'No backend connection (rollback?)');
     return failed(bo);
   }
   const unusable = chooseFilters(bo);
   if (unusable !== null) {
-    exchange.end(unusable);
+    attempt.end(unusable);
     return failed(bo);
   }
   if (bo.attempt.was304) {
@@ -240,7 +240,7 @@ function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Ste
     return awaitTemplate(bo);
   }
   if (!prepareObject(bo)) {
-    exchange.end('RESP_CLOSE');
+    attempt.end('RESP_CLOSE');
     log.put(Tag.FetchError, 'Could not get storage');
     if (bo.part !== null) bo.part.lacksRoom = true;
     return failed(bo);

@@ -45,17 +45,17 @@ export function awaitTemplate(bo: BusyObj): Step<BusyObj> {
 
 /** The stale object has come to its end. */
 export function takeOver(bo: BusyObj): Step<BusyObj> {
-  const { core, log, exchange } = bo;
+  const { core, log, attempt } = bo;
   if (core.cache.facts.isFailed(bo.staleOc)) {
     if (bo.attempt.standsIn) return UNSTORED;
     log.put(Tag.FetchError, 'Template object failed');
-    exchange.end(null);
+    attempt.end(null);
     core.stats.fetch_failed++;
     return DONE;
   }
   if (prepareObject(bo)) return COPY;
   log.put(Tag.FetchError, 'Could not get storage');
-  exchange.end('RESP_CLOSE');
+  attempt.end('RESP_CLOSE');
   return UNSTORED;
 }
 

@@ -19,7 +19,7 @@ import { PreparedRecords } from '../log/tx-log.ts';
 import { DONE, PARKED, type Step } from '../transaction/drive.ts';
 import { inState } from '../transaction/program-state.ts';
 import type { Request } from '../transaction/request.ts';
-import { type BusyObj, FetchAttempt } from './busyobj.ts';
+import type { BusyObj } from './busyobj.ts';
 import { connect } from './exchange-steps.ts';
 import { ATTEMPT } from './fetch-steps.ts';
 import { announceSurrogate, isStrict } from './lifetime.ts';
@@ -152,7 +152,7 @@ function afterBackendFetch(bo: BusyObj, ret: ReturnCode): Step<BusyObj> {
 export function unanswered(bo: BusyObj): Step<BusyObj> {
   bo.log.timestamp('Beresp', bo.core.clock.now());
   // No fault of the origin's.
-  if (bo.exchange.bodyFailure === 'request-body' && bo.ctx.vcl.changes.requestBodyFailures) {
+  if (bo.attempt.bodyFailure === 'request-body' && bo.ctx.vcl.changes.requestBodyFailures) {
     bo.core.stats.fetch_failed++;
     return answer(bo, 400, '');
   }
@@ -199,7 +199,7 @@ export function tryAgain(bo: BusyObj): Step<BusyObj> {
   const now = core.clock.now();
   log.timestamp('Retry', now);
   const former = bo.attempt.vxid;
-  bo.attempt = new FetchAttempt(core.newVxid());
+  bo.attempt = bo.attempt.next(core.newVxid());
   log.put(Tag.Link, `bereq ${bo.attempt.vxid} retry`);
   log.end();
   log.begin(bo.attempt.vxid, 'b');
@@ -251,8 +251,7 @@ function fetchError(bo: BusyObj, status: number, reason: string, again: () => St
   Object.assign(bo, life);
   bo.tOrigin = now;
   // Whatever was to become of the origin's body, this one is as it is.
-  bo.attempt = new FetchAttempt(bo.attempt.vxid, bo.attempt.doStream);
-  bo.attempt.madeHere = true;
+  bo.attempt = bo.attempt.madeInstead();
   bo.storage = core.cache.storages.next();
   ctx.now = now;
   return inState(bo, State.backend_error, (_bo, ret) => {
@@ -269,7 +268,8 @@ function storeError(bo: BusyObj, life: typeof SHARED | typeof NONE): void {
   // In the middle of a body there is no place for another one.
   if (bo.part !== null && bo.part.of !== null) return;
   bo.part?.coming?.settle(false);
-  bo.forWaiters = life === SHARED && bo.ttl === life.ttl && bo.grace === life.grace && bo.keep === life.keep;
+  bo.attempt.forWaiters =
+    life === SHARED && bo.ttl === life.ttl && bo.grace === life.grace && bo.keep === life.keep;
   const body = Buffer.from(bo.attempt.synthBody ?? '', 'latin1');
   bo.attempt.doStream = false;
   if (!storeObject(bo)) return;

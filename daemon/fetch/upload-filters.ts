@@ -30,7 +30,7 @@ interface Uploading {
   filteredLength: number;
 }
 
-/** The filters of one exchange. */
+/** The filters of one attempt. */
 export interface UploadFilters {
   /** Those that have something to do. */
   readonly chains: readonly UploadChain[];

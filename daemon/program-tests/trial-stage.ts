@@ -101,7 +101,7 @@ export class TrialStage {
   }
 
   #obj(): VclObject {
-    const { ttl, grace, keep, uncacheable, storage, doEsi } = this.#fetching();
+    const { ttl, grace, keep, uncacheable, storage, attempt } = this.#fetching();
     const { hits, age } = this.object;
     const storageName = storage ?? 's0';
     return {
@@ -113,7 +113,7 @@ export class TrialStage {
       keep,
       uncacheable,
       storageName,
-      canEsi: doEsi,
+      canEsi: attempt.doEsi,
     };
   }
 

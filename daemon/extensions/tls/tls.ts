@@ -25,7 +25,7 @@ function factsOf(ctx: VclContext, name: string): Facts | null {
     softFail(ctx, `tls.${name}() needs a connection`);
     return null;
   }
-  const { respTls } = ctx.bo;
+  const { respTls } = ctx.bo.attempt;
   if (respTls === null) return null;
   const { protocol, cipher, alpn, serverName, certificate } = respTls;
   return {

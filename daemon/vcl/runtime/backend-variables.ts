@@ -28,7 +28,7 @@ function logTtl(c: VclContext): void {
 
 /** Whether a do_* switch may still be read or set: not once beresp.filters was set. */
 function filtersOpen(c: VclContext, name: string): boolean {
-  if (bo(c).filters === null) return true;
+  if (bo(c).attempt.filters === null) return true;
   softFail(c, `beresp.filters are already fixed, beresp.${name} is undefined`);
   return false;
 }
@@ -121,21 +121,21 @@ export const backendVariables = {
   get_beresp_reason: (c: VclContext) => bo(c).beresp.reason,
   set_beresp_reason: (c: VclContext, v: string | null) =>
     bo(c).beresp.setReason(wireText(c, 'beresp.reason', v)),
-  get_beresp_do_esi: (c: VclContext) => filtersOpen(c, 'do_esi') && bo(c).doEsi,
+  get_beresp_do_esi: (c: VclContext) => filtersOpen(c, 'do_esi') && bo(c).attempt.doEsi,
   set_beresp_do_esi: (c: VclContext, v: boolean) => {
-    if (filtersOpen(c, 'do_esi')) bo(c).doEsi = v;
+    if (filtersOpen(c, 'do_esi')) bo(c).attempt.doEsi = v;
   },
   get_beresp_do_stream: (c: VclContext) => bo(c).attempt.doStream,
   set_beresp_do_stream: (c: VclContext, v: boolean) => {
     bo(c).attempt.doStream = v;
   },
-  get_beresp_do_gzip: (c: VclContext) => filtersOpen(c, 'do_gzip') && bo(c).doGzip,
+  get_beresp_do_gzip: (c: VclContext) => filtersOpen(c, 'do_gzip') && bo(c).attempt.doGzip,
   set_beresp_do_gzip: (c: VclContext, v: boolean) => {
-    if (filtersOpen(c, 'do_gzip')) bo(c).doGzip = v;
+    if (filtersOpen(c, 'do_gzip')) bo(c).attempt.doGzip = v;
   },
-  get_beresp_do_gunzip: (c: VclContext) => filtersOpen(c, 'do_gunzip') && bo(c).doGunzip,
+  get_beresp_do_gunzip: (c: VclContext) => filtersOpen(c, 'do_gunzip') && bo(c).attempt.doGunzip,
   set_beresp_do_gunzip: (c: VclContext, v: boolean) => {
-    if (filtersOpen(c, 'do_gunzip')) bo(c).doGunzip = v;
+    if (filtersOpen(c, 'do_gunzip')) bo(c).attempt.doGunzip = v;
   },
   get_beresp_was_304: (c: VclContext) => bo(c).attempt.was304,
   get_beresp_uncacheable: (c: VclContext) => bo(c).uncacheable,
@@ -169,7 +169,7 @@ export const backendVariables = {
   get_beresp_backend: (c: VclContext) => bo(c).respBackend,
   get_beresp_backend_name: (c: VclContext) => bo(c).respBackend?.vclName ?? null,
   get_beresp_backend_ip: (c: VclContext) => {
-    const ends = bo(c).respEnds;
+    const ends = bo(c).attempt.respEnds;
     return new VclIp(ends?.remoteAddress ?? '0.0.0.0', ends?.remotePort ?? 0);
   },
   get_beresp_storage: (c: VclContext) => bo(c).storage,
@@ -180,9 +180,9 @@ export const backendVariables = {
   set_beresp_storage_hint: (c: VclContext, v: string | null) => {
     if (v !== null && c.host.stevedores().includes(v)) bo(c).storage = v;
   },
-  get_beresp_filters: (c: VclContext) => bo(c).filters ?? bo(c).usualFilters(),
+  get_beresp_filters: (c: VclContext) => bo(c).attempt.filters ?? bo(c).usualFilters(),
   set_beresp_filters: (c: VclContext, v: string | null) => {
-    bo(c).filters = v ?? '';
+    bo(c).attempt.filters = v ?? '';
   },
   get_beresp_time: (c: VclContext) => c.now,
 

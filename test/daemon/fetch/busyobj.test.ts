@@ -1,6 +1,7 @@
 // A fetch is new, but its messages and its log may be those of a former one: nothing of that may be seen.
 import { describe, expect, it } from 'vitest';
-import { BusyObj, FetchAttempt, FetchBuffers } from '../../../daemon/fetch/busyobj.ts';
+import { BusyObj, FetchBuffers } from '../../../daemon/fetch/busyobj.ts';
+import { FetchAttempt } from '../../../daemon/fetch/fetch-attempt.ts';
 import type { Core } from '../../../daemon/transaction/core.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
 import { soil, visible } from '../transaction/soil.ts';
@@ -41,13 +42,42 @@ describe('BusyObj', () => {
     const used = fetch(core);
     const { log } = used;
     for (const message of [used.bereq, used.beresp, used.bereq0, used.stored]) soil(message);
-    used.attempt = soiled(used.attempt);
+    used.attempt = soiled(used);
     used.recycle();
     expect(core.spareFetchBuffers.length).toBe(1);
     const again = fetch(core);
     expect(again.log).toBe(log);
     expect(core.spareFetchBuffers.length).toBe(0);
     expect(shown(again)).toEqual(shown(fresh));
+  });
+
+  it('resets what a program has set for one attempt, but do_gzip and do_gunzip', () => {
+    const { attempt } = fetch(newCore());
+    Object.assign(attempt, {
+      doEsi: true,
+      doGzip: true,
+      doGunzip: true,
+      doStream: false,
+      filters: 'gzip',
+      hasBody: true,
+    });
+    expect(attempt.next(8)).toMatchObject({
+      ...{
+        vxid: 8,
+        doEsi: false,
+        doGzip: true,
+        doGunzip: true,
+        doStream: true,
+        filters: null,
+        hasBody: false,
+      },
+    });
+    expect(attempt.madeInstead()).toMatchObject({
+      vxid: attempt.vxid,
+      doStream: false,
+      doEsi: false,
+      madeHere: true,
+    });
   });
 
   it('keeps the buffers of ended fetches, but not without end', () => {
@@ -69,13 +99,18 @@ describe('BusyObj', () => {
   });
 });
 
-function soiled(attempt: FetchAttempt): FetchAttempt {
-  const other = new FetchAttempt(attempt.vxid);
-  soil(other);
+function soiled(bo: BusyObj): FetchAttempt {
+  const other = new FetchAttempt(bo, bo.attempt.vxid);
+  soil(Object.assign(other, { bo: null }));
   return other;
 }
 
 function shown(bo: BusyObj): object {
   const { core: _core, ...own } = visible(bo);
-  return { ...own, buffers: null, ctx: { ...bo.ctx, bo: null }, exchange: null };
+  return {
+    ...own,
+    buffers: null,
+    ctx: { ...bo.ctx, bo: null },
+    attempt: { ...visible(bo.attempt), bo: null },
+  };
 }

@@ -206,7 +206,7 @@ describe('helpers that may fail softly', () => {
         t.ctx.req = t.req;
         t.ctx.bo = t.bo;
         t.req.attempt.respFilters = 'x';
-        t.bo.filters = 'x';
+        t.bo.attempt.filters = 'x';
         try {
           (call as (ctx: unknown, value: unknown) => unknown)(t.ctx, value);
         } catch {
