@@ -1,4 +1,4 @@
-// The connection of a request, as far as requests and fetches know it. Implemented by net/session.ts, and by
+// The connection of a request, as far as requests and fetches know it. Implemented by net/http1-input.ts, and by
 // request/fragment-request.ts for fragments.
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';

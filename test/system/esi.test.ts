@@ -75,8 +75,13 @@ sub vcl_recv {
   if (req.url ~ "^/large/") { return (pass); }
 }
 sub vcl_backend_response {
-  set beresp.do_esi = bereq.url ~ "^/(page|nest|loop)";
+  if (bereq.url ~ "^/(page|nest|loop)") { set beresp.do_esi = true; }
   if (bereq.url ~ "^/page" && bereq.http.pack) { set beresp.do_gzip = true; }
+  if (bereq.url ~ "^/retried" && bereq.retries == 0) {
+    if (bereq.url == "/retried/filters") { set beresp.filters = "esi"; }
+    else { set beresp.do_esi = true; }
+    return (retry);
+  }
 }`,
     ),
     params: { esi_parallel: '4' },
@@ -214,6 +219,14 @@ describe('Fragments of a page', () => {
       'ESI depth limit reach (param max_esi_depth = 3)',
     );
     await proxy.adm('param.set', 'max_esi_depth', '5');
+  });
+
+  it.each(['/retried/do_esi', '/retried/filters'])('are not included once %s was retried', async (url) => {
+    const body = '<a><esi:include src="/held/0"/></a>';
+    origin.on(url, respond('200 OK', FRESH, body));
+    const response = await proxy.get(url);
+    expect(response.status).toBe(200);
+    expect(response.body.toString()).toBe(body);
   });
 
   it('may be many thousands on one page', async () => {
