@@ -110,7 +110,7 @@ async function serve(o: Options): Promise<number> {
     let lastResort: NodeJS.Timeout | null = null;
     const stop = (signal: NodeJS.Signals): void => {
       log('info', `Manager got ${signal}`);
-      // Who asks twice does not want to wait.
+      // A second signal does not wait for stop_timeout.
       const isFirst = lastResort === null;
       if (lastResort !== null) clearTimeout(lastResort);
       const ms = LAST_RESORT_MS + (isFirst ? manager.stopTimeout * 1000 : 0);

@@ -20,7 +20,7 @@ class Message {
   reason: string | undefined;
   headBytes: number | undefined;
   bodyBytes: number | undefined;
-  /** What comes now is a change that the other side does not see. */
+  /** Records from here on are changes that the other side does not see. */
   closed = false;
   /** The last record was of the protocol: a status now begins another response. */
   begins = false;
@@ -106,7 +106,7 @@ export function factsOf(tx: LogTransaction): TransactionFacts | null {
 
 type Taker = (facts: TransactionFacts, text: string) => void;
 
-/** What each record tells. */
+/** The facts that each tag contributes. */
 const TAKERS: ReadonlyMap<number, Taker> = new Map<number, Taker>([
   [
     Tag.ReqMethod,

@@ -22,7 +22,7 @@ export type Commands<A extends Actor> = Readonly<
   Record<string, (actor: A, words: Words) => Promise<void> | void>
 >;
 
-/** What all actors of a test share. */
+/** State shared by all actors of a test. */
 export interface Stage {
   readonly log: TestLog;
   /** Aborted when the test has failed, was skipped, or has taken too long. */
@@ -100,7 +100,7 @@ export class Actor {
     if (this.signal.aborted) throw new Stopped();
   }
 
-  /** What a promise gives; rejects with Stopped when the actor is stopped first. */
+  /** Resolves with the promise; rejects with Stopped if the actor is stopped first. */
   until<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this;
     if (signal.aborted) return Promise.reject(new Stopped());

@@ -1,4 +1,4 @@
-// What a script tells its daemon: arguments, programs, commands of the CLI, counters.
+// Commands of a script for its daemon: arguments, programs, the CLI, expected counters.
 
 import { matchesGlob } from '../../queries/fnmatch.ts';
 import { matches } from './comparison.ts';

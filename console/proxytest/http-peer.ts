@@ -226,7 +226,7 @@ export class HttpPeer extends Actor {
     this.body = Buffer.concat(parts);
   }
 
-  /** What a word of `expect` stands for. */
+  /** The value of a variable of `expect`, null if it is unset; any other word as it is. */
   resolve(word: string): string | null {
     switch (word) {
       case 'remote.ip':

@@ -8,7 +8,7 @@ import { readInteger, type Words } from './script.ts';
 import { Http2Connection, Http2Stream } from './scripted-http2.ts';
 import { STREAM_COMMANDS } from './stream-commands.ts';
 
-/** What both sides exchange before the first stream, if the script does not. */
+/** The SETTINGS exchange before the first stream, unless the script has its own. */
 const GREETING = `stream 0 {
   txsettings
   rxsettings

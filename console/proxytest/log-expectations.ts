@@ -1,4 +1,4 @@
-// What a logexpect waits for, and how records meet it, one after the other.
+// The expectations of a logexpect, matched against the records of the log in turn.
 
 import type { BoundedRegex } from '../../queries/regex/bounded-regex.ts';
 import type { LogLine } from './log-records.ts';
@@ -30,7 +30,7 @@ export class LogMatcher {
   #last: LogLine | null = null;
   /** Null while more is expected. */
   result: boolean | null = null;
-  /** What went wrong. */
+  /** The reason of a failure. */
   why = '';
 
   constructor(list: readonly Expectation[], note: (text: string) => void) {
@@ -39,7 +39,7 @@ export class LogMatcher {
     this.#advance();
   }
 
-  /** What is expected next, for messages. */
+  /** The next expectation, for messages. */
   get outstanding(): string {
     return this.#list[this.#at]?.pattern.shown ?? 'fail clear';
   }

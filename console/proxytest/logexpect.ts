@@ -150,7 +150,7 @@ export class LogExpect extends Entity {
     }
   }
 
-  /** What the log has had from its beginning, over and over. */
+  /** Reads the log from its beginning until the expectations are met. */
   async #fromBeginning(): Promise<void> {
     for (;;) {
       const notes: string[] = [];

@@ -1,4 +1,4 @@
-// What clients and servers have in common: options, and how one connection is played.
+// Shared by clients and servers: options, and playing the script over one connection.
 
 import type { HttpPeer } from './http-peer.ts';
 import { readInteger, type Words } from './script.ts';

@@ -27,7 +27,7 @@ export interface Product {
   readonly name: 'proxyd' | 'varnish';
   /** Such as 7.1.1. */
   release(): string;
-  /** What is not installed; null if all is there. */
+  /** The name of a missing program; null if all are installed. */
   missing(): string | null;
   /** @param identity of the daemon; null for its own */
   daemon(directory: string, identity: string | null): Tool;
@@ -119,7 +119,7 @@ export const PROXYD: Product = {
       'id_header=X-Varnish',
       'worker_threads=1',
       'esi_parallel=1',
-      // What a test has left under way ends with it, as in Varnish.
+      // Requests still open at the end of a test are cut, as in Varnish.
       'stop_timeout=0',
     ];
     return {

@@ -54,7 +54,7 @@ async function endAll(test: TestCase): Promise<void> {
     for (const entity of byKind(kind)) await new Task(entity, () => entity.end(test.isGood)).done;
 }
 
-/** What the daemons did, beside the line that failed. */
+/** Prints the log of the daemons and the line that failed. */
 async function showTransactions(test: TestCase): Promise<void> {
   const { failure } = test;
   const place = failure?.place ?? null;

@@ -20,7 +20,7 @@ export interface Word {
 export interface Command {
   readonly words: readonly Word[];
   readonly line: number;
-  /** What the line looks like, cut, for the log. */
+  /** The line for the log, truncated. */
   readonly shown: string;
 }
 

@@ -1,4 +1,4 @@
-// What a `tls_config` block says, and the layer of TLS that it makes.
+// Parses a `tls_config` block and makes the TLS layer that it describes.
 
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';

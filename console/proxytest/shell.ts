@@ -37,7 +37,7 @@ export async function runShell(actor: Actor, command: string): Promise<Outcome> 
         const done = (): void => {
           if (--waits === 0) resolve({ status: code ?? 0, signal: killed });
         };
-        // What it has left in the background may hold its output open.
+        // Its background processes may keep the output open.
         child.stdout.once('close', done);
         child.once('exit', (exit, by) => {
           code = exit;

@@ -1,4 +1,4 @@
-// What a word of `expect` stands for in a stream.
+// The variables of `expect` in an HTTP/2 stream.
 
 import type { Field, FieldTable } from './hpack.ts';
 import type { Frame } from './http2-frame.ts';

@@ -1,4 +1,4 @@
-// What a script can say at its top, and what everybody can say.
+// Commands at the top level of a script, and those that every actor has.
 
 import { appendFile, writeFile } from 'node:fs/promises';
 import type { Actor, Commands } from './actor.ts';

@@ -119,7 +119,7 @@ export class Wire {
     this.#socket?.end();
   }
 
-  /** What was written arrives before the end. */
+  /** Closes the connection after the bytes written so far. */
   close(): void {
     const socket = this.#socket;
     this.#socket = null;

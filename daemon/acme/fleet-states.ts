@@ -1,4 +1,4 @@
-// What the nodes of a fleet know together: the account, the states of all sets of names, and the answers to challenges, in
+// State shared by the nodes of a fleet: the account, the states of all sets of names, and the answers to challenges, in
 // the fleet's bucket. The state directory has a copy, with which a node serves when the bus is away. A node works on a
 // certificate only while it has the lease, and asks an authority to validate when the others give the answers, too.
 
@@ -108,7 +108,7 @@ export class FleetStates implements AcmeStates, ChallengeAnswers {
       const account = this.sharedAccount();
       if (account !== null && JSON.stringify(account) !== JSON.stringify(local.account))
         await local.saveAccount(account);
-      // What was obtained while the bus had nothing of it.
+      // Obtained while the bus had no entry for it.
       if (store.contents?.has(ENTRY + key) === false && local.entry(names).certificate !== null)
         await this.saveEntry(local.entry(names));
       return lease;

@@ -1,4 +1,4 @@
-// What the nodes of a fleet share, as this folder sees it: a bucket of values that are changed by compare-and-set.
+// The interface of the store shared by the nodes of a fleet: a bucket of values that are changed by compare-and-set.
 
 export interface SharedEntry {
   readonly revision: number;

@@ -1,4 +1,4 @@
-// What one daemon knows: the account, and a state for each set of names, in memory and in the state directory. The states of
+// State of one daemon: the account, and a state for each set of names, in memory and in the state directory. The states of
 // former sets of names stay: their orders count, and a set that comes back has its certificate.
 
 import { fields, text } from './acme-failure.ts';

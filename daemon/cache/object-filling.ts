@@ -26,7 +26,7 @@ const MARKER_SEARCH = 16;
 /** Objects of a key, busy ones aside, that are searched for one whose variant is hashed (chosen). */
 const SIBLING_SEARCH = 64;
 
-/** What is stored with the head of an object that is a slice. */
+/** Attributes stored with the head of a slice. */
 export interface StoredSlice {
   /** Bytes of the body. */
   readonly length: number;
@@ -342,7 +342,8 @@ export class ObjectFilling {
     for (const other of replaced) this.life.supersede(other, oc);
   }
 
-  /** What a forced miss replaces must not come back from storage behind memory. The object itself is newer than that. */
+  /** Objects replaced by a forced miss must not be loaded from the disk tier again. The new object counts as
+   * newer than that invalidation. */
   private invalidateCopies(oc: Oc): void {
     const { tier, objheads, objcores, transfers } = this.state;
     if (tier === null) return;

@@ -19,13 +19,13 @@ import { TRANSIENT } from './storage/stevedores.ts';
 import type { TierBody, TierEvents, TierRecord } from './tier-events.ts';
 import { matchesStored, storedBytes } from './vary.ts';
 
-/** What a lookup asks of the tier. */
+/** The tier as lookups use it. */
 export interface TierLookups {
   mayHave(key: string): boolean;
   load(q: LookupQuery, busy: Oc, isWanted: () => boolean, outcome?: TierOutcome): Promise<boolean>;
 }
 
-/** What came of a load, in words for the log. */
+/** The result of a load, as text for the log. */
 export interface TierOutcome {
   text: string;
 }

@@ -1,8 +1,8 @@
-// What the cache exchanges with storage behind memory: events, and objects as records.
+// The interface between the cache and storage behind memory: events, and objects as records.
 
 import type { Oc } from './objcore.ts';
 
-/** What the cache reports, synchronously and under its lock. */
+/** Events of the cache, called synchronously and under its lock. */
 export interface TierEvents {
   /** Number of the newest invalidation. */
   readonly newest: number;

@@ -18,7 +18,7 @@ export interface DiskFile {
   /** Fills `into` from byte `at`; returns how many bytes there were, fewer only at the file's end. */
   read(into: Uint8Array, at: number): Promise<number>;
   write(bytes: Uint8Array, at: number): Promise<void>;
-  /** What was written is on the device when it resolves. */
+  /** Resolves when all bytes written so far are on the device. */
   sync(): Promise<void>;
   size(): Promise<number>;
   close(): Promise<void>;

@@ -19,7 +19,7 @@ const BATCH = 1000;
 /** A journal is copied when it is this long and twice as long as after the last copy: bytes. */
 const WORTH_COPYING = 4 << 20;
 
-/** What the files of a directory say. */
+/** The journals found in a directory. */
 export interface FoundJournal {
   /** The newest journal that can be trusted; null when there is none, or it must not be. */
   readonly copy: JournalCopy | null;

@@ -2,7 +2,7 @@
 
 import { SMD_COUNTERS, type SmdCounterName } from '../../protocol/tables/counters.ts';
 
-/** What is on the device when: invalidations before they are answered (group), each object as soon as it is written, too
+/** When data reaches the device: invalidations before they are answered (group), each object as soon as it is written, too
  * (always), or neither (off). The choices of disk_sync, in its order. */
 export const DISK_SYNC = ['group', 'always', 'off'] as const;
 export type DiskSync = (typeof DISK_SYNC)[number];
@@ -38,7 +38,7 @@ const MOST_OBJECTS = 1 << 24;
 const READS = 32;
 const INVALIDATIONS = 100_000;
 
-/** What a tier of `size` bytes may have. */
+/** The limits of a tier of `size` bytes. */
 export function sizes(
   size: number,
 ): Pick<DiskOptions, 'segmentBytes' | 'segments' | 'objects' | 'invalidations' | 'reads'> {

@@ -15,7 +15,7 @@ const DAMAGED = 'a checksum is wrong';
  * lent until then, and others' after it. */
 export interface DiskHit {
   readonly meta: DiskMeta;
-  /** What the finder still has to apply. */
+  /** Invalidations that the caller still has to apply. */
   readonly concerns: NonNullable<Concerns>;
   readonly entry: IndexEntry;
   /** A block of the body; null when it is damaged, cannot be read, or takes longer than these seconds. A damaged object is not found

@@ -43,7 +43,7 @@ const PART = 16 * BLOCK;
 /** Records up to this many bytes are read at once (chosen). */
 const READ_WHOLE = 256 * 1024;
 
-/** What a segment says of itself; `origin` is the tier's (disk-store.ts). */
+/** The header of a segment; `origin` is the tier's (disk-store.ts). */
 export interface SegmentHead {
   readonly version: number;
   readonly number: number;

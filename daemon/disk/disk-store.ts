@@ -23,7 +23,7 @@ interface Turn {
   isVoid: boolean;
 }
 
-/** What another thread needs to look for keys. */
+/** The index as other threads look up keys in it. */
 export interface IndexView {
   readonly most: number;
   readonly memory: IndexMemory;
@@ -241,7 +241,7 @@ export class DiskStore {
       length = await segment.write(object);
       if (this.options.sync() === 'always') await segment.file.sync();
     } catch (error) {
-      // What is there now is unknown: nothing is appended behind it.
+      // The contents of the segment are unknown: nothing is appended to it.
       this.current = null;
       if (segment.entries.length === 0) await this.forget(segment);
       throw error;

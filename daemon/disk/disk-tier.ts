@@ -35,7 +35,7 @@ const IN_VAIN = 1000;
 const UNWRITTEN = 'write objects, they are in memory only';
 const UNREAD = 'read objects, they are fetched again';
 
-/** What other threads have done to objects, and this one does not know yet. */
+/** Changes of objects by other threads that this thread has not applied yet. */
 export interface Underway {
   /** Whether it knows all invalidations. */
   isNone(): boolean;

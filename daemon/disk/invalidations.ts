@@ -20,7 +20,7 @@ export interface Invalidation {
   readonly keep: number;
 }
 
-/** What concerns an object: null when it is invalidated, else what is left to apply, oldest first. */
+/** Invalidations since an object was fetched that may match it, oldest first; null if it is invalidated. */
 export type Concerns = {
   readonly soft: readonly Invalidation[];
   readonly bans: readonly Invalidation[];
@@ -77,7 +77,7 @@ export class Invalidations {
     return this.window.values();
   }
 
-  /** What concerns an object that began at `since`. */
+  /** Those that may match an object whose fetch began at `since`. */
   concerning(since: number, key: string, tags: readonly string[]): Concerns {
     if (since < this.floor || since > this.newest) return null;
     const soft: Invalidation[] = [];

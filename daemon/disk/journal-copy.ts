@@ -20,7 +20,7 @@ export interface Completion {
 
 type JournalEntry = Invalidation | Beginning | Completion;
 
-/** What a copy says. */
+/** The contents of a copy. */
 export interface JournalCopy {
   readonly beginning: Beginning;
   readonly newest: number;

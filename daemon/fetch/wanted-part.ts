@@ -56,7 +56,7 @@ export class WantedPart {
   fault = '';
   /** The fetch has failed because the store had no room. */
   lacksRoom = false;
-  /** What the answer is, as a slice. */
+  /** The slice that the answer contains; null until it is judged, and if it is none. */
   facts: PartFacts | null = null;
 
   /** @param end of a part: the byte after its last */

@@ -160,7 +160,7 @@ class PageFlow extends FilterFlow {
     this.page.include(part, this.output, (succeeds) => {
       if (this.closed) return;
       if (!succeeds) {
-        // What came before it is delivered.
+        // The page up to this place is delivered.
         this.output.flush();
         this.fail();
       } else if (atOnce) written = true;

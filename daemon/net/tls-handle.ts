@@ -79,7 +79,7 @@ class TlsHandleWire implements SecurableWire {
   private readonly handle: WireHandle;
   /** Null before secure(). */
   private tls: TlsWireHandle | null = null;
-  /** What is read from and written to: one of the two. */
+  /** The handle for reads and writes: the plain or the TLS one. */
   private stream: RuntimeHandle;
   private user: WireUser | null = null;
   private handshake: HandshakeUser | null = null;
@@ -91,7 +91,7 @@ class TlsHandleWire implements SecurableWire {
   /** A write has not completed; and the kernel may not have all of it. */
   private busy = false;
   private unsent = false;
-  /** What waits for it; bytes of it. */
+  /** Pieces queued until the write in progress completes; their bytes. */
   private queue: { bytes: Buffer; readonly piece: Piece | null }[] = [];
   private waitingBytes = 0;
   private waiting: (() => void)[] | null = null;
@@ -128,7 +128,7 @@ class TlsHandleWire implements SecurableWire {
     return this.unsent || this.queue.length > 0;
   }
 
-  /** What the runtime makes us wait for is not the client's doing. */
+  /** Does not count the write that the runtime completes later: the client is not the cause of it. */
   get isFull(): boolean {
     return this.unsent || this.waitingBytes > ONE_CALL;
   }
@@ -360,7 +360,7 @@ class TlsHandleWire implements SecurableWire {
     // In clear, the runtime uses the bytes until it has written them.
     if (this.tls === null && one !== null) request.held = own(one);
     this.busy = true;
-    // What the handle has written before and not let go of yet, such as tickets: until then it writes nothing else.
+    // Earlier bytes that the handle still holds, such as tickets: until they are written it writes nothing else.
     const before = this.tls === null ? 0 : this.tls.writeQueueSize;
     const status = one !== null ? stream.writeBuffer(request, one) : stream.writev(request, many ?? [], true);
     if (status !== 0) {

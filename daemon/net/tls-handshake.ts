@@ -258,7 +258,7 @@ function clientCertOf({ clientCert, clientCertError }: HandshakeFacts): ClientCe
       fingerprint: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
     };
   } catch {
-    // What the runtime cannot read proves nothing.
+    // A certificate that the runtime cannot parse proves nothing.
     return { verified: false, subject: '', fingerprint: '' };
   }
 }

@@ -16,7 +16,7 @@ export interface TlsSetup {
   readonly ocsp: Buffer | null;
 }
 
-/** What a handshake has agreed on. */
+/** The result of a handshake. */
 export interface HandshakeFacts {
   /** TLSv1.3 */
   readonly version: string;

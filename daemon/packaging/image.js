@@ -101,7 +101,7 @@ function layerOf({ root, work, date, tree, runtime }) {
   put(join(place, 'etc/group'), `root:x:0:\nproxyd:x:${NOBODY}:\n`);
   put(join(place, 'etc/nsswitch.conf'), 'hosts: files dns\n');
   settle(place, date);
-  // What its user writes to: the working directory has to be its own.
+  // Directories that its user writes to: the working directory has to be its own.
   mkdirSync(join(place, OWN), { recursive: true });
   mkdirSync(join(place, 'tmp'));
   chmodSync(join(place, 'tmp'), 0o1777);

@@ -118,7 +118,7 @@ function changelog(version, date) {
   return `proxyd (${version}) unstable; urgency=medium\n\n${entry}\n\n -- ${MAINTAINER}  ${when}\n`;
 }
 
-/** What is in /etc: path below it, and content. */
+/** Files in /etc: path below it, and content. */
 export function configuration(root) {
   const text = (path) => readFileSync(join(root, path), 'utf8');
   return [

@@ -1,4 +1,4 @@
-// What two programs decide about the same requests: the action of vcl_recv, the key, the backend, the status, lifetimes and headers.
+// Compares the decisions of two programs about the same requests: the action of vcl_recv, the key, the backend, the status, lifetimes and headers.
 
 import type { Director, VclProgram } from '../contract/context.ts';
 import { endPrivs } from '../contract/priv.ts';
@@ -10,7 +10,7 @@ import { finiProgram, initProgram, loadProgram } from '../vcl/loader.ts';
 import type { LoggedRequest } from './logged-requests.ts';
 import { stageFor, type TrialStage } from './trial-stage.ts';
 
-/** What a program decides about one request: texts by what they are about. */
+/** The decisions of a program about one request, by name: action, key, backend, … */
 type Decisions = Map<string, string>;
 
 export interface Difference {
@@ -171,7 +171,7 @@ export function comparePrograms(
   let changed = 0;
   for (const logged of requests) {
     const [was, is] = [old.decide(logged), next.decide(logged)];
-    // What follows from another action would hide it.
+    // Differences that follow from another action would hide it.
     const isOther = was.get('action') !== is.get('action');
     const names = isOther ? ['action', 'status', 'failure'] : new Set([...was.keys(), ...is.keys()]);
     let differs = false;

@@ -57,7 +57,7 @@ function backends(names: readonly string[], bench: TestBench): Map<string, Direc
   );
 }
 
-/** What went wrong, with its place in the program. */
+/** The error as text, with its place in the program. */
 function problemOf(program: VclProgram, cause: unknown): string {
   const error = cause as Error;
   const place = programPlace(program, error);

@@ -14,7 +14,7 @@ import { maySlice, sliceSize } from './first-part.ts';
 export function askEarly(req: Request): void {
   const { settings, attempt, http, lookup } = req;
   if (lookup.comingSet === 0 || settings.slice <= 0 || attempt.earlySlice >= 0) return;
-  // What If-Range names is compared with the head.
+  // If-Range is compared with the head, which is not there yet.
   if (!maySlice(req) || req.isHead || http.has('if-range')) return;
   const range = requestedRange(http.get('range') ?? '');
   if (range === null || range.low < 0) return;

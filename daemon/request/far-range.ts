@@ -23,7 +23,7 @@ export function isFarAhead(req: Request): boolean {
   if (ahead === 0 || cuts === 0 || attempt.busyOc !== 0 || facts.isFinished(oc)) return false;
   if (http.method !== 'GET' || req.isHead || req.body !== null || req.fragment !== null) return false;
   const value = http.get('range');
-  // What If-Range names is compared with the object, not with what an origin has by now.
+  // If-Range is compared with the object, not with the current version at the origin.
   if (value === null || http.has('if-range')) return false;
   if (facts.isUncacheable(oc) || facts.has(oc, CHANGED | OF_PART)) return false;
   const range = requestedRange(value);

@@ -122,7 +122,7 @@ function bodyOfStream(stream: StreamAnswer, http: HttpMessage): ReturnType<typeo
 /** Where a certificate authority looks whether a name is ours (RFC 8555 section 8.3). */
 const CHALLENGES = '/.well-known/acme-challenge/';
 
-/** What an authority is answered that asks for a challenge of ours, on any listener and before any program. */
+/** The answer to an ACME http-01 request, on any listener and before any program; null if it is for no challenge of ours. */
 function challengeAnswer({ core, http }: Request): string | null {
   if (http.method !== 'GET' || !http.url.startsWith(CHALLENGES)) return null;
   return core.tls.contexts.httpChallenge(http.url.slice(CHALLENGES.length));

@@ -116,7 +116,7 @@ export class SlicedSource implements Source {
     this.await(this.takeSlice(segment, urgency), false);
   }
 
-  /** What is left of a slice, uncached: under a key that no slice has. */
+  /** Fetches the rest of a slice, uncached: under an index that no slice has. */
   private takeRest({ to }: Segment): void {
     this.broken = to;
     this.takeAgain({ index: -1 - this.at, from: this.at, to }, 'uncached');

@@ -32,7 +32,7 @@ export interface ClientHello {
   readonly wantsStatus: boolean;
   /** The highest version that the client offers, 0x0303 for TLS 1.2. */
   readonly version: number;
-  /** What JA3 is made of: the version of the message, suites, extensions, groups and formats of points. */
+  /** The input of JA3: the version of the message, suites, extensions, groups and formats of points. */
   readonly fingerprint: readonly [number, ...(readonly (readonly number[])[])];
 }
 
@@ -230,7 +230,7 @@ function protocolsOf(list: Reader): string[] {
   return all;
 }
 
-/** What a host name may be made of; the final dot is not part of one here (RFC 6066). */
+/** Whether the syntax is that of a host name; without a final dot (RFC 6066). */
 function isHostName(name: string): boolean {
   return name.length <= 253 && /^[\w-]+(\.[\w-]+)*$/.test(name);
 }

@@ -9,7 +9,7 @@ import { contextOptions } from './context-options.ts';
 import { followTickets, type TicketKeys } from './session-tickets.ts';
 import type { AcmeChallenges, TlsCertificate, TlsFrontend, TlsSettings } from './tls-settings.ts';
 
-/** What a handshake is to present. */
+/** The context that a handshake presents, and its certificate. */
 export interface ServerContext {
   readonly context: SecureContext;
   /** The leaf: its signature and key, as in `ecdsa-with-SHA256` and `EC256`. */
@@ -98,7 +98,7 @@ export class ServerContexts {
     this.hasHttpChallenges = Object.keys(challenges.http).length > 0;
   }
 
-  /** What is answered to an authority's http-01 request for this token; null when it is none of ours. */
+  /** The answer to an http-01 request for this token; null for an unknown one. */
   httpChallenge(token: string): string | null {
     const { http } = this.challenges;
     return Object.hasOwn(http, token) ? (http[token] as string) : null;

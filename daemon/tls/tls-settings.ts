@@ -1,4 +1,4 @@
-// What the worker's TLS listeners present and ask for: plain data that the manager makes of files and commands, and
+// Settings of the worker's TLS listeners: plain data that the manager makes of files and commands, and
 // sends to the worker, whole and already checked. Keys are in it: it is never logged, and no file has it.
 
 export type TlsProtocol = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
@@ -70,7 +70,7 @@ export interface TicketKey {
   readonly hmac: string;
 }
 
-/** What an authority asks for to see that a name is ours (RFC 8555 section 8). */
+/** Challenges by which an authority validates names (RFC 8555 section 8). */
 export interface AcmeChallenges {
   /** For http-01: what is answered below /.well-known/acme-challenge/, by token. */
   readonly http: Readonly<Record<string, string>>;

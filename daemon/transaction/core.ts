@@ -41,7 +41,7 @@ export interface ProgramRef {
   readonly labels: ReadonlyMap<string, { readonly target: ProgramRef }>;
 }
 
-/** What the TLS listeners of a thread share. */
+/** Shared by the TLS listeners of a thread. */
 export interface TlsServices {
   readonly contexts: ServerContexts;
   readonly counters: TlsCounters;

@@ -23,7 +23,7 @@ export class SlowBackends {
   /** The usual median of those that are slow. */
   private readonly slow = new Map<string, number>();
 
-  /** What has changed. @param all of some minutes @param recent of SLOW_NOW seconds */
+  /** Backends that became slow or fast. @param all of some minutes @param recent of SLOW_NOW seconds */
   take(all: ReadonlyMap<string, BackendTraffic>, recent: ReadonlyMap<string, BackendTraffic>): SlowChange[] {
     const out: SlowChange[] = [];
     for (const [backend, { fetches, p50: now }] of recent) {

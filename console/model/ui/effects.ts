@@ -1,4 +1,4 @@
-// What a command would do to the current traffic, as a clause of its question.
+// The effect of a command on the current traffic, as a clause of its confirmation.
 
 import { bareName, placeOfName } from '../session/admin-line.ts';
 import { type BackendRow, memberNames, parseBackendList, shortName } from '../session/backends.ts';
@@ -63,7 +63,7 @@ export function missingFacts(line: string, session: DaemonSession): string | und
   return known !== undefined && Math.abs(session.now() - known.at) < NEW_ENOUGH ? undefined : facts;
 }
 
-/** What the backends get now; '' for directors, which have no counters. */
+/** Current requests per second of the backends; '' for directors, which have no counters. */
 function loadOf(hit: readonly BackendRow[], { counters }: DaemonSession): string {
   const counted = hit.filter(({ type }) => type === 'backend');
   const load = counted.reduce((sum, { name }) => sum + counters.rate(`VBE.${name}.req`), 0);

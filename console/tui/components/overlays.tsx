@@ -111,7 +111,7 @@ function TextPanel({ panel, ...place }: OverlayProps & { panel: Of<'text'> }): R
   );
 }
 
-/** What is searched for, and which of its lines is shown. */
+/** The search pattern, and which of its matches is shown. */
 function foundText({ text, line }: NonNullable<Of<'text'>['find']>, lines: readonly ToneLine[]): string {
   const matches = matchingLines(lines, text);
   const wanted = `/${wordsFit(text, 16, '~')}`;

@@ -1,4 +1,4 @@
-// What a connection of HTTP/2 writes: heads, bodies and control frames of all its streams, gathered into one write a turn.
+// The output of a connection of HTTP/2: heads, bodies and control frames of all its streams, gathered into one write a turn.
 // Everything is copied: a body's frame has nine bytes in front of every 16 KiB, and pieces of nine bytes cost more than the
 // copy, with TLS a record each. While the kernel has not taken the last write, heads and control frames are gathered, and
 // bodies stay where they are stored.
@@ -30,7 +30,7 @@ export class FrameOutput implements Pick<Writer, 'room'> {
   private readonly wire: OutputWire;
   private readonly drained: () => void;
   private readonly sent: (bytes: Buffer) => void;
-  /** What waits behind a write that the kernel has not taken: full buffers. */
+  /** Full buffers queued until the kernel has taken the last write. */
   private waiting: Buffer[] = [];
   private waitingBytes = 0;
 

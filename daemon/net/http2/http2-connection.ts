@@ -23,7 +23,7 @@ export class Http2Connection extends Http2Streams {
   private readonly reader: FrameReader;
   /** Bytes of the preface that have come. */
   private prefaced: number;
-  /** What came is read in a later turn, or when there is room. */
+  /** Input in `rest` is parsed in a later turn, or when there is room. */
   private waits = false;
   private rest: Buffer | null = null;
   private scheduled = false;
@@ -118,7 +118,7 @@ export class Http2Connection extends Http2Streams {
     this.endIfIdle();
   }
 
-  // What is sent.
+  // Output.
 
   scheduleFlush(): void {
     if (this.scheduled || this.isOver) return;
@@ -234,7 +234,7 @@ export class Http2Connection extends Http2Streams {
   }
 
   protected endIfIdle(): void {
-    // What waits for the kernel is part of an answer.
+    // Bytes that the kernel has not taken are part of an answer.
     if (!this.isLeaving || this.running > 0 || this.isOver || this.output.isBlocked) return;
     this.end(CODE.NO_ERROR, this.hasSaidLast ? 'RESP_CLOSE' : 'REM_CLOSE');
   }

@@ -261,7 +261,7 @@ export abstract class Http2Control implements FrameUser {
     else if (this.bears(FRAME.WINDOW_UPDATE)) this.sendWindow += bytes;
   }
 
-  // What goes out.
+  // Output.
 
   protected sendSettings(): void {
     const { params } = this.core;

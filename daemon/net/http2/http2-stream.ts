@@ -28,7 +28,7 @@ export interface StreamHost {
   readonly output: FrameOutput;
   readonly heads: AnswerHeads;
   readonly ready: ReadyStreams<Http2Stream>;
-  /** What the client takes of all streams together, and in one frame. */
+  /** The connection's send window; the largest frame that the client accepts. */
   sendWindow: number;
   readonly maxFrame: number;
   /** When the client last had taken ENOUGH of all streams together. */
@@ -73,7 +73,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   isIncremental = true;
   /** In the list of those that may send. */
   isReady = false;
-  /** What the client takes of this stream, and may still send in it. */
+  /** The windows of this stream: for DATA to the client, and for DATA from it. */
   sendWindow: number;
   receiveWindow: number;
   /** Bytes used and not credited yet. */
@@ -259,7 +259,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     return this.pending !== null && (this.sendWindow <= 0 || this.host.sendWindow <= 0);
   }
 
-  /** What was written has been taken as far as the connection is concerned: goes on. */
+  /** The connection has room again: resumes the body. */
   continues(): void {
     const { waiting } = this;
     this.waiting = null;
