@@ -166,15 +166,15 @@ async function main(): Promise<number> {
   }
   if (argv.some((a) => a === '--test' || a.startsWith('--test='))) {
     const { testCommand } = await import('./program-tests/test-command.ts');
-    let told = '';
+    let message = '';
     const code = await testCommand(
       argv,
       (text) => {
-        told += text;
+        message += text;
       },
       (text) => process.stderr.write(text),
     );
-    await say(told);
+    await say(message);
     return code;
   }
   if (argv.some((a) => a === '--test-extension' || a.startsWith('--test-extension='))) {

@@ -7,7 +7,7 @@
 
 import net, { type Server, type Socket } from 'node:net';
 import { constants } from 'node:os';
-import type { SecureContext, TLSSocket } from 'node:tls';
+import { type SecureContext, TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
 import { createDeflateRaw, constants as zlib } from 'node:zlib';
 
@@ -187,12 +187,36 @@ export function handleOf(socket: Socket): SocketHandle | null {
   return (socket as unknown as { _handle?: SocketHandle | null })._handle ?? null;
 }
 
-/** Why the certificate of a TLS client cannot be trusted, as OpenSSL's code; null when it can. */
+/** Why the certificate of a TLS client cannot be trusted, as OpenSSL's code; null when it can. Without the interface no
+ * certificate is trusted. */
 export function clientCertError(socket: TLSSocket): string | null {
   const { ssl } = socket as unknown as { ssl?: Pick<TlsHandle, 'verifyError'> | null };
-  if (typeof ssl?.verifyError !== 'function') return 'UNVERIFIABLE';
+  if (SWITCHED_OFF || typeof ssl?.verifyError !== 'function') return 'UNVERIFIABLE';
   const error = ssl.verifyError() ?? null;
   return error === null ? null : (error.code ?? error.message);
+}
+
+const REPORTS_TLS_FAILURES =
+  !SWITCHED_OFF && typeof (TLSSocket.prototype as { _tlsError?: unknown })._tlsError === 'function';
+
+/** Calls back with the error of a server's handshake over a socket, or of the connection below. If the runtime does not report
+ * it, the socket is closed all the same. */
+export function onTlsFailure(socket: TLSSocket, failed: (error: Error) => void): void {
+  if (REPORTS_TLS_FAILURES) socket.on('_tlsError', failed);
+}
+
+type Destroy = (error: Error | null, done: (error?: Error | null) => void) => void;
+const HAS_DESTROY = !SWITCHED_OFF && typeof net.Socket.prototype._destroy === 'function';
+
+/** Calls back before a socket is closed because of an error, while its descriptor is still open; never if the runtime does not
+ * allow it. */
+export function beforeDestroy(socket: Socket, failed: () => void): void {
+  if (!HAS_DESTROY) return;
+  const destroy: Destroy = socket._destroy;
+  socket._destroy = (error, done) => {
+    if (error !== null) failed();
+    destroy.call(socket, error, done);
+  };
 }
 
 const ALREADY_READING = -constants.errno.EALREADY;
@@ -390,6 +414,13 @@ export function missingInterfaces(): string[] {
   if (handleFactory() === null)
     lacks('listener handles', 'one thread serves, and the worker itself must be allowed to bind its ports');
   if (!WRITES_AT_ONCE) lacks('direct socket writes', 'a request to a backend takes one turn more');
+  if (!REPORTS_TLS_FAILURES)
+    lacks(
+      'TLS failures',
+      'the log does not say why a handshake over a socket failed, and no certificate of a client is trusted there',
+    );
+  if (!HAS_DESTROY)
+    lacks('destroy hooks', 'an answer that arrives with a reset of the connection may be lost');
   const deflater = partDeflater(1, 1);
   if (deflater === null)
     lacks('zlib handles', 'packed pages with thousands of ESI statements cost more processor time');

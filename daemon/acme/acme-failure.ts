@@ -35,10 +35,11 @@ export class AcmeFailure extends Error {
 export function failureOf(document: unknown, status: number, notBefore: number | null): AcmeFailure {
   const type = typeOf(document);
   const words = problemText(document);
-  const said = words === '' ? `HTTP status ${status}` : words;
-  if (type === 'rateLimited' || status === 429) return new AcmeFailure('limited', said, type, notBefore);
+  const description = words === '' ? `HTTP status ${status}` : words;
+  if (type === 'rateLimited' || status === 429)
+    return new AcmeFailure('limited', description, type, notBefore);
   const unavailable = type === 'serverInternal' || status >= 500;
-  return new AcmeFailure(unavailable ? 'unavailable' : 'refused', said, type, notBefore);
+  return new AcmeFailure(unavailable ? 'unavailable' : 'refused', description, type, notBefore);
 }
 
 /** "rateLimited: too many certificates (a.example: …)"; '' if the document has no words. */

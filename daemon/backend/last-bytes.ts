@@ -3,23 +3,18 @@
 
 import { readSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { beforeDestroy } from '../runtime-handles.ts';
 import { socketDescriptor } from '../system-error.ts';
-
-type Destroy = (error: Error | null, done: (error?: Error | null) => void) => void;
 
 /**
  * Calls back with the bytes left in a socket that is being destroyed because of an error.
  * @param most bytes in all
  */
 export function onLastBytes(socket: Socket, most: number, take: (bytes: Buffer) => void): void {
-  const destroy: Destroy = socket._destroy;
-  socket._destroy = (error, done) => {
-    if (error !== null) {
-      const bytes = unread(socketDescriptor(socket), most);
-      if (bytes.length > 0) take(bytes);
-    }
-    destroy.call(socket, error, done);
-  };
+  beforeDestroy(socket, () => {
+    const bytes = unread(socketDescriptor(socket), most);
+    if (bytes.length > 0) take(bytes);
+  });
 }
 
 function unread(fd: number, most: number): Buffer {

@@ -201,7 +201,7 @@ export class Handshake implements HandshakeUser {
       return this.refuse('failed_no_cert', why, alertRecord(ALERT.handshakeFailure));
     }
     if (chosen === 'unknown name') {
-      const why = `no certificate for ${name === '' ? 'what is no host name' : name}`;
+      const why = `no certificate for ${name === '' ? 'an invalid host name' : name}`;
       return this.refuse('failed_name', why, alertRecord(ALERT.unrecognizedName));
     }
     this.chosen = chosen;

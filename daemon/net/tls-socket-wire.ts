@@ -2,7 +2,7 @@
 // server of the runtime's own may do so.
 
 import { TLSSocket } from 'node:tls';
-import { clientCertError } from '../runtime-handles.ts';
+import { clientCertError, onTlsFailure } from '../runtime-handles.ts';
 import { systemError } from '../system-error.ts';
 import { SocketWire, type WireUser } from './client-wire.ts';
 import { alpnBytes, type HandshakeUser, type SecurableWire, type TlsSetup } from './tls-wire.ts';
@@ -43,7 +43,7 @@ export class TlsSocketWire extends SocketWire implements SecurableWire {
         clientCertError: error,
       });
     });
-    secured.on('_tlsError', (error: Error) => {
+    onTlsFailure(secured, (error) => {
       this.error = systemError(error);
       // Errors of the connection below come here, too: the client has gone.
       if (/^ERR_/.test(this.error.code)) user.tlsFailed(error);

@@ -33,8 +33,8 @@ function chosen() {
 
 /** Seconds since 1970 that all files bear: SOURCE_DATE_EPOCH (reproducible-builds.org), or when the commit was made. */
 function sourceDate() {
-  const told = process.env.SOURCE_DATE_EPOCH;
-  if (told !== undefined && /^\d+$/.test(told)) return Number(told);
+  const epoch = process.env.SOURCE_DATE_EPOCH;
+  if (epoch !== undefined && /^\d+$/.test(epoch)) return Number(epoch);
   try {
     return Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' }).trim());
   } catch {

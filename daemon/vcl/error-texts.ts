@@ -137,7 +137,7 @@ export const MESSAGES = {
 
   // Variables and states.
   noDirection: (name: string, what: string) => say('direction', `Variable '${name}' cannot be ${what}.`),
-  noFieldName: (name: string) => say('header', `'${name}' is no name of a header field`),
+  noFieldName: (name: string) => say('header', `'${name}' is not a valid header name`),
   longFieldName: (start: string) => say('header', `HTTP header (${start}..) is too long.`),
   notInState: (name: string, verb: string, sub: string) =>
     say('place', `'${name}': ${verb} subroutine '${sub}'.`),

@@ -48,14 +48,14 @@ export class Drain {
     parts.stopListening();
     await turns.next();
     parts.sessions.each((session) => session.shutdown());
-    let told = 0;
+    let reported = 0;
     let tellAt = 0;
     while (!this.isOver) {
       const now = performance.now();
       if (now >= end) break;
       const { left } = this;
-      if (left !== told && now >= tellAt) {
-        told = left;
+      if (left !== reported && now >= tellAt) {
+        reported = left;
         tellAt = now + REPORT;
         parts.report(left);
       }

@@ -89,7 +89,7 @@ function checkDirectoryAbove(path: string, stat: Stats): void {
     );
   }
   if ((stat.mode & 0o002) !== 0 && (stat.mode & STICKY) === 0) {
-    throw new Untrusted(`${path} can be written by everybody: chmod o-w ${path}, or take another path`);
+    throw new Untrusted(`${path} can be written by any user: chmod o-w ${path}, or take another path`);
   }
 }
 

@@ -15,7 +15,7 @@ export const CLOSE_REASONS = [
   { name: 'REQ_HTTP10', error: true, help: 'An HTTP/1.0 request without keep-alive' },
   { name: 'RX_BAD', error: true, help: 'A request could not be accepted, or reading it failed' },
   { name: 'RX_BODY', error: true, help: 'Reading the request body failed' },
-  { name: 'RX_JUNK', error: true, help: 'Received bytes that are no HTTP message' },
+  { name: 'RX_JUNK', error: true, help: 'Received bytes that are not an HTTP message' },
   { name: 'RX_OVERFLOW', error: true, help: 'Received more than the buffers may hold' },
   { name: 'RX_TIMEOUT', error: true, help: 'The peer did not send in time' },
   { name: 'RX_CLOSE_IDLE', error: false, help: 'Closed after waiting idle for the next request' },

@@ -127,11 +127,11 @@ export function refusalText(part: RefusedPart, name: Refusal, place: string): st
 
 /** The row of such a text; null for other texts. */
 export function refusalOf(text: string): { part: RefusedPart; row: RefusalRow; place: string } | null {
-  const [, part = '', said = ''] =
+  const [, part = '', description = ''] =
     /^(connection|request|request body|response) refused: (.*)$/s.exec(text) ?? [];
   for (const row of REFUSALS) {
-    if (said !== row.text && !said.startsWith(`${row.text}, `)) continue;
-    return { part: part as RefusedPart, row, place: said.slice(row.text.length + 2) };
+    if (description !== row.text && !description.startsWith(`${row.text}, `)) continue;
+    return { part: part as RefusedPart, row, place: description.slice(row.text.length + 2) };
   }
   return null;
 }

@@ -142,7 +142,7 @@ const startCpu = cpuSeconds(pid);
 await press('2', 'following');
 await sleep(Number(options.warm) * 1000);
 const first = await memory(pid);
-const before = { frames, cpu: cpuSeconds(pid), ...instance.told, at: performance.now() };
+const before = { frames, cpu: cpuSeconds(pid), ...instance.reported, at: performance.now() };
 const waits = [];
 let mostRss = 0;
 while (performance.now() - before.at < Number(options.seconds) * 1000) {
@@ -168,8 +168,8 @@ const result = {
   startMs: Math.round(start),
   startCpuMs: Math.round(startCpu * 1000),
   seconds: Math.round(seconds),
-  groupsPerSecond: Math.round((instance.told.groups - before.groups) / seconds),
-  lostPerSecond: Math.round((instance.told.lost - before.lost) / seconds),
+  groupsPerSecond: Math.round((instance.reported.groups - before.groups) / seconds),
+  lostPerSecond: Math.round((instance.reported.lost - before.lost) / seconds),
   cpu: Number(cpu.toFixed(3)),
   framesPerSecond: Number(framesPerSecond.toFixed(1)),
   keys: waits.length,

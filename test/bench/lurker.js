@@ -49,11 +49,11 @@ function run([program_, ...lead], args) {
 async function openCli(port) {
   const socket = connect(port, '127.0.0.1');
   let seen = '';
-  let told = () => undefined;
+  let onLine = () => undefined;
   socket.setEncoding('latin1');
   socket.on('data', (text) => {
     seen += text;
-    told();
+    onLine();
   });
   const answer = async () => {
     for (;;) {
@@ -65,7 +65,7 @@ async function openCli(port) {
         return reply;
       }
       await new Promise((resolve) => {
-        told = resolve;
+        onLine = resolve;
       });
     }
   };

@@ -6,7 +6,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it('takes over what the system’s clock was set by, and tells how much that was', () => {
+it('follows a change of the system’s clock, and returns its size', () => {
   let wall = 1_700_000_000_000;
   vi.spyOn(Date, 'now').mockImplementation(() => wall);
   vi.spyOn(performance, 'now').mockImplementation(() => 5000);

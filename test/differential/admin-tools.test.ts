@@ -67,12 +67,12 @@ const MARK = 'ping -j end-of-case\n';
 function exchange(side: Side, test: ProtocolCase): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(side.port, '127.0.0.1');
-    let said = '';
+    let output = '';
     let challenge = '';
     const done = (how: string): void => {
       socket.destroy();
       clearTimeout(timer);
-      resolve(`${normalise(said.replaceAll(challenge, 'CHALLENGE'), side)}${how}`);
+      resolve(`${normalise(output.replaceAll(challenge, 'CHALLENGE'), side)}${how}`);
     };
     const timer = setTimeout(() => done('TIMEOUT'), 15_000);
     socket.setEncoding('latin1').setNoDelay(true);
@@ -89,14 +89,14 @@ function exchange(side: Side, test: ProtocolCase): Promise<string> {
       if (test.ends !== true) socket.write(MARK);
     };
     socket.on('data', (text: string) => {
-      said += text;
-      if (challenge === '' && said.length >= 45) {
-        challenge = said.slice(13, 45);
+      output += text;
+      if (challenge === '' && output.length >= 45) {
+        challenge = output.slice(13, 45);
         const hash = createHash('sha256').update(`${challenge}\n${SECRET}${challenge}\n`).digest('hex');
         if (test.before !== true) socket.write(`auth ${hash}\n`);
         void send();
       }
-      if (/"end-of-case"\], [\d.]+, "PONG"\n\n\]\n\n$/.test(said)) done('MARK');
+      if (/"end-of-case"\], [\d.]+, "PONG"\n\n\]\n\n$/.test(output)) done('MARK');
     });
   });
 }
@@ -146,8 +146,8 @@ describe.skipIf(!there)('Varnish’s varnishadm', () => {
 
   it('runs several at once', async () => {
     const lines = Array.from({ length: 12 }, (_, i) => `ping -j ${i}`);
-    const said = await Promise.all(lines.map((line) => adm(ours, line)));
-    expect(said.map((s) => s.stdout)).toEqual(
+    const output = await Promise.all(lines.map((line) => adm(ours, line)));
+    expect(output.map((s) => s.stdout)).toEqual(
       lines.map((_, i) => `[ 2, ["ping", "-j", "${i}"], TIME, "PONG"\n\n]\n\n`),
     );
   });

@@ -62,8 +62,8 @@ async function play(product: Product, program: string, all: readonly Sent[]): Pr
     await proxy.serving();
     const seen: string[] = [];
     for (const [n, sent] of all.entries()) {
-      const said = await exchange({ port: proxy.port }, requestBytes(sent, n));
-      const lines = said.split('\r\n').filter((l, i) => i === 0 || /^[rs]: /.test(l));
+      const output = await exchange({ port: proxy.port }, requestBytes(sent, n));
+      const lines = output.split('\r\n').filter((l, i) => i === 0 || /^[rs]: /.test(l));
       seen.push(lines.join(' | '));
     }
     const logged = await until('the whole log', async () => {

@@ -91,8 +91,8 @@ function reply(request: OriginRequest): Reply {
 /** The parser's result for a document, followed by its errors. */
 function parsed(n: number, features: EsiFeatures): string {
   const bytes = document(n);
-  const said: string[] = [];
-  const put = (text: string): void => void said.push(text);
+  const output: string[] = [];
+  const put = (text: string): void => void output.push(text);
   const parser = new EsiParser(features, `/doc/${n}`, { error: put, warning: put, note: put });
   parser.feed(bytes);
   let text = bytes.toString('latin1');
@@ -105,7 +105,7 @@ function parsed(n: number, features: EsiFeatures): string {
           : fragment(part.host ?? 'page.test', part.url),
       )
       .join('');
-  return [text, ...said].join('\n');
+  return [text, ...output].join('\n');
 }
 
 /** The same of Varnish: the complaints stand in its log under the fetch of the document. */
@@ -148,8 +148,8 @@ async function playAll(box: Sandbox): Promise<Map<string, string>> {
   });
   const texts: string[] = [];
   for (let set = 0; set < SETS; set++) {
-    const said = await varnish.adm('param.set', 'feature', namesOf(set));
-    if (said.code !== 0) throw new Error(said.stdout);
+    const output = await varnish.adm('param.set', 'feature', namesOf(set));
+    if (output.code !== 0) throw new Error(output.stdout);
     const end = (set + 1) * MOST;
     // The log has to hold all that is played at a time.
     for (let from = set * MOST; from < end; from += 500)

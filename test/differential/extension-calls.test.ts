@@ -243,8 +243,8 @@ describe.skipIf(MODE !== 'replay' && FILE === null)('calls of extensions, as Var
   async function taken(text: string, worker: number): Promise<boolean> {
     const name = join(dir, `program${worker}.vcl`);
     writeFileSync(name, text);
-    const said = await run('varnishd', [...CHECK_ONLY, '-n', join(dir, `n${worker}`), '-f', name]);
-    return !said.stderr.includes('VCC-compiler failed');
+    const output = await run('varnishd', [...CHECK_ONLY, '-n', join(dir, `n${worker}`), '-f', name]);
+    return !output.stderr.includes('VCC-compiler failed');
   }
 
   beforeAll(async () => {

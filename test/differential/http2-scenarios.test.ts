@@ -34,7 +34,9 @@ function withoutLog(lines: readonly string[]): readonly string[] {
 function overHttp1(file: string): ReadonlyMap<string, string[]> {
   const text = readFileSync(new URL(`recorded/scenarios/${file}.txt`, import.meta.url), 'utf8');
   const { entries } = readRecording(text);
-  return new Map([...entries].map(([name, { told }]) => [name, common(withoutLog(told as string[]))]));
+  return new Map(
+    [...entries].map(([name, { reported }]) => [name, common(withoutLog(reported as string[]))]),
+  );
 }
 
 const all = scenarios().filter((s) =>
@@ -57,12 +59,12 @@ describe('a scenario over HTTP/2', () => {
       MODE === 'record' ? [] : playScenarios(box, 'proxyd', all, times, 'scenarios', 'HTTP/2'),
     ]);
     ours = own;
-    const told = (scenario: Scenario, i: number): string[] => {
+    const reported = (scenario: Scenario, i: number): string[] => {
       const lines = common(withoutLog(theirs?.[i] ?? []));
       return String(lines) === String(first(scenario)) ? [AS_OVER_HTTP1] : lines;
     };
     const inputs = new Map(all.map((s) => [titleOf(s), scenarioInput(s)]));
-    reference = over2.settle(inputs, theirs && new Map(all.map((s, i) => [titleOf(s), told(s, i)])));
+    reference = over2.settle(inputs, theirs && new Map(all.map((s, i) => [titleOf(s), reported(s, i)])));
   }, 600_000);
   afterAll(() => box.dispose());
 
@@ -73,11 +75,11 @@ describe('a scenario over HTTP/2', () => {
 
   it.for(all.map((s, i) => [titleOf(s), i] as const))('%s', ([name, i], { skip }) => {
     skip(MODE === 'replay' && name in LUCK, LUCK[name]);
-    const told = reference.get(name);
-    skip(told[0]?.startsWith(ONLY_HTTP1) === true, told[0] ?? '');
+    const reported = reference.get(name);
+    skip(reported[0]?.startsWith(ONLY_HTTP1) === true, reported[0] ?? '');
     const known = SCENARIOS_OVER_HTTP2[name];
     skip(known !== undefined, known ?? '');
-    const theirs = told[0] === AS_OVER_HTTP1 ? first(all[i] as Scenario) : told;
+    const theirs = reported[0] === AS_OVER_HTTP1 ? first(all[i] as Scenario) : reported;
     const mine = times.allow(name, common(withoutLog(ours[i] ?? [])), theirs);
     const at = theirs.findIndex((line, k) => line !== mine[k]);
     expect(mine.slice(at < 0 ? theirs.length : at)).toEqual(at < 0 ? [] : theirs.slice(at));

@@ -20,7 +20,7 @@ const MASK = ['Hash', 'VfpAcct', 'VdpAcct', 'ObjProtocol', 'ObjStatus', 'ObjReas
 const SHOWN = new RegExp(`^-+ +(?:${MASK.join('|')}|Storage|Fetch_Body|Length) `);
 
 /** The records of these tags, without the number of calls where it depends on how bytes arrived. */
-function told(seen: Seen | undefined): string[] {
+function reported(seen: Seen | undefined): string[] {
   return (
     (seen?.log ?? ['nothing was seen'])
       .filter((line) => SHOWN.test(line))
@@ -51,7 +51,7 @@ describe('tags that are masked by default', () => {
     };
     [reference, ours] = await answers.both(await suiteInputs(suite), async (product) => {
       const seen = await playCases(box, product, suite);
-      return new Map(PLAYED.map(({ name }) => [name, told(seen.get(name))]));
+      return new Map(PLAYED.map(({ name }) => [name, reported(seen.get(name))]));
     });
   });
   afterAll(() => box.dispose());

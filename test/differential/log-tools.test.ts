@@ -246,7 +246,7 @@ describe.skipIf(missing.length > 0)('live', () => {
     const format =
       '%h %m %U%q %H %s %{X-A}i %{X-B}o %{VCL_Log:key}x %{Varnish:handling}x %{Varnish:hitmiss}x %{Varnish:side}x';
     const paths = ['/', '/', '/a?b=c', '/pass', '/synth', '/restart'];
-    const said: Record<string, { lines: string; urls: string }> = {};
+    const output: Record<string, { lines: string; urls: string }> = {};
     for (const product of ['varnish', 'proxyd'] as const) {
       const proxy = await startProxy(box, { product, program });
       for (const path of paths) await proxy.get(path, { fields: { 'X-A': 'a b' } });
@@ -255,11 +255,11 @@ describe.skipIf(missing.length > 0)('live', () => {
         return out.split('\n').length > 10 ? out : null;
       });
       const urls = (await say(product, 'top', ['-n', proxy.dir, '-1', '-i', 'ReqURL,BereqURL'])).out;
-      said[product] = { lines: lines.split('\n').sort().join('\n'), urls };
+      output[product] = { lines: lines.split('\n').sort().join('\n'), urls };
       await proxy.stop();
     }
     await origin.close();
-    expect(said.proxyd).toEqual(said.varnish);
-    expect(said.proxyd?.lines).toContain('GET /a?b=c HTTP/1.1 200');
+    expect(output.proxyd).toEqual(output.varnish);
+    expect(output.proxyd?.lines).toContain('GET /a?b=c HTTP/1.1 200');
   });
 });

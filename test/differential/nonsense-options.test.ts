@@ -14,7 +14,7 @@ afterAll(() => box.dispose());
 interface End {
   code: number | null;
   /** The message, without the name of the product. */
-  said: string;
+  output: string;
 }
 
 /** Starts a daemon that ends with its standard input, unless it has ended with a mistake before. */
@@ -28,8 +28,11 @@ async function start(product: Product, args: readonly string[]): Promise<End> {
     ...(has('-j') || product === 'proxyd' ? [] : ['-j', 'none']),
   ];
   const end = await run(program, [...lead, '-d', ...rest, ...args], { input: '' });
-  const said = /^Error:\s+(.*)$/m.exec(end.stderr + end.stdout)?.[1] ?? '';
-  return { code: end.code, said: said.replaceAll(/\(-? gives usage\)|\(or give another one with -n\)/g, '') };
+  const output = /^Error:\s+(.*)$/m.exec(end.stderr + end.stdout)?.[1] ?? '';
+  return {
+    code: end.code,
+    output: output.replaceAll(/\(-? gives usage\)|\(or give another one with -n\)/g, ''),
+  };
 }
 
 const file = box.path('file');
@@ -118,7 +121,7 @@ describe.skipIf(!found)('is refused alike', () => {
   ])('%s %j %s, in other words', async (...given) => {
     const args = given.filter((word) => word !== undefined);
     const own = await start('proxyd', args);
-    expect(own.said).not.toBe('');
+    expect(own.output).not.toBe('');
     expect([own.code, (await start('varnish', args)).code]).toEqual([2, 2]);
     expect(existsSync('/nonexistent')).toBe(false);
   });

@@ -306,11 +306,11 @@ function valuesWithoutEffect({ type, max, min }: (typeof ABSENT_PARAMS)[number])
 
 /** Results of setting each value of a parameter: statuses. */
 async function statuses(side: Side, row: (typeof ABSENT_PARAMS)[number]): Promise<string[]> {
-  const said: string[] = [];
+  const output: string[] = [];
   for (const value of valuesWithoutEffect(row))
-    said.push(`${value}: ${(await ask(side, `param.set ${row.name} ${value}`)).slice(0, 3)}`);
+    output.push(`${value}: ${(await ask(side, `param.set ${row.name} ${value}`)).slice(0, 3)}`);
   await ask(side, `param.reset ${row.name}`);
-  return said;
+  return output;
 }
 
 function valuesOf(row: ParamRow): string[] {
@@ -351,7 +351,7 @@ describe('parameters beside Varnish’s', () => {
   const box = new Sandbox('proxyd-params');
   let ours: Side;
   let facts: Reference<Record<string, Record<string, Told>>>;
-  let said: Reference<string>;
+  let output: Reference<string>;
   let taken: Reference<string[]>;
 
   /** All that is asked of Varnish, in one order. */
@@ -369,7 +369,7 @@ describe('parameters beside Varnish’s', () => {
   beforeAll(async () => {
     const theirs = MODE === 'replay' ? null : await playTheirs();
     facts = rows.settle(new Map([['all', '']]), theirs?.facts ?? null);
-    said = lines.settle(
+    output = lines.settle(
       new Map(LINE_KEYS.map((key) => [key, LINE_KEYS.join('\n')])),
       theirs?.lineAnswers ?? null,
     );
@@ -400,7 +400,7 @@ describe('parameters beside Varnish’s', () => {
   it.each(LINES.map((line, i) => [line, LINE_KEYS[i] as string]))(
     'answer the same: %s',
     async (line, key) => {
-      expect(await ask(ours, line)).toBe(said.get(key));
+      expect(await ask(ours, line)).toBe(output.get(key));
     },
   );
 
@@ -409,7 +409,7 @@ describe('parameters beside Varnish’s', () => {
     expect(first).toBe('200 esi_parallel                  16 [fragments] (default)');
     expect(rest).toEqual(['max_esi_depth                 5 [levels] (default)', '']);
     expect((await ask(ours, 'param.show -l ttl')).split('\n')[0]).toBe('200 default_ttl');
-    expect(said.get(LINE_KEYS.at(-1) as string)).toBe('106 Unknown parameter "esi".');
+    expect(output.get(LINE_KEYS.at(-1) as string)).toBe('106 Unknown parameter "esi".');
   });
 
   it('take lengths of time with units, which Varnish reads without, and refuse what it drops', async () => {

@@ -8,7 +8,7 @@ export type Told = string | number | boolean | null | readonly Told[] | { readon
 export interface Entry {
   /** A short hash of the input. */
   input: string;
-  told: Told;
+  reported: Told;
 }
 
 const HEAD = '## ';
@@ -20,22 +20,22 @@ function line(text: string): string {
   return PLAIN.test(text) ? text : JSON.stringify(text);
 }
 
-function write(told: Told, depth: number, name: string, out: string[]): void {
+function write(reported: Told, depth: number, name: string, out: string[]): void {
   const put = (text: string): void => {
     out.push(`${' '.repeat(depth)}${name}${text}`);
   };
-  if (typeof told === 'string') {
-    if (told.includes('\n')) {
+  if (typeof reported === 'string') {
+    if (reported.includes('\n')) {
       put('|');
-      for (const each of told.split('\n')) out.push(`${' '.repeat(depth + 1)}${line(each)}`);
-    } else put(line(told));
-  } else if (told === null || typeof told !== 'object') put(`=${JSON.stringify(told)}`);
-  else if (Array.isArray(told)) {
+      for (const each of reported.split('\n')) out.push(`${' '.repeat(depth + 1)}${line(each)}`);
+    } else put(line(reported));
+  } else if (reported === null || typeof reported !== 'object') put(`=${JSON.stringify(reported)}`);
+  else if (Array.isArray(reported)) {
     put('[');
-    for (const each of told as readonly Told[]) write(each, depth + 1, '', out);
+    for (const each of reported as readonly Told[]) write(each, depth + 1, '', out);
   } else {
     put('{');
-    for (const [key, each] of Object.entries(told)) {
+    for (const [key, each] of Object.entries(reported)) {
       if (each !== undefined)
         write(each, depth + 1, `${PLAIN_NAME.test(key) ? key : JSON.stringify(key)}: `, out);
     }
@@ -45,9 +45,9 @@ function write(told: Told, depth: number, name: string, out: string[]): void {
 /** @param head says in one line who answered */
 export function recordingText(head: string, entries: ReadonlyMap<string, Entry>): string {
   const out = [head];
-  for (const [key, { input, told }] of entries) {
+  for (const [key, { input, reported }] of entries) {
     out.push('', `${HEAD}${input} ${line(key)}`);
-    write(told, 0, '', out);
+    write(reported, 0, '', out);
   }
   return `${out.join('\n')}\n`;
 }
@@ -100,7 +100,7 @@ export function readRecording(text: string): { head: string; entries: Map<string
     const [title = '', first = '', ...rest] = part.split('\n');
     return [
       string(title.slice(title.indexOf(' ') + 1)),
-      { input: title.slice(0, title.indexOf(' ')), told: value(first, 0, new Lines(rest)) },
+      { input: title.slice(0, title.indexOf(' ')), reported: value(first, 0, new Lines(rest)) },
     ];
   });
   return { head, entries: new Map(entries) };

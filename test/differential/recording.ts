@@ -16,9 +16,9 @@ export type { Told } from './recording-text.ts';
 const MODES = ['replay', 'live', 'record'] as const;
 export type Mode = (typeof MODES)[number];
 
-function modeOf(said: string): Mode {
-  const mode = MODES.find((each) => each === said);
-  if (mode === undefined) throw new Error(`PROXYD_PEERS is ${said}, which is none of ${MODES.join(', ')}`);
+function modeOf(output: string): Mode {
+  const mode = MODES.find((each) => each === output);
+  if (mode === undefined) throw new Error(`PROXYD_PEERS is ${output}, which is none of ${MODES.join(', ')}`);
   return mode;
 }
 
@@ -42,8 +42,8 @@ function installedVersion(): string {
   if (version !== '') return version;
   const path = findProgram('varnishd');
   if (path === null) throw new Error(`PROXYD_PEERS=${MODE} plays on Varnish, and varnishd is not installed`);
-  const said = spawnSync(path, ['-V'], { encoding: 'utf8' });
-  version = /varnish-\S+/.exec(`${said.stderr}${said.stdout}`)?.[0] ?? 'a Varnish without a version';
+  const output = spawnSync(path, ['-V'], { encoding: 'utf8' });
+  version = /varnish-\S+/.exec(`${output.stderr}${output.stdout}`)?.[0] ?? 'a Varnish without a version';
   return version;
 }
 
@@ -97,10 +97,10 @@ export class Recording {
           `${JSON.stringify(key)} has changed since recorded/${this.#name}.txt was made; ${again}`,
         );
       }
-      if (played === null) return entry.told as T;
+      if (played === null) return entry.reported as T;
       const now = played.get(key);
       const stale = `the recording is stale: ${installedVersion()} no longer answers what recorded/${this.#name}.txt says (${kept?.head}); ${again}`;
-      expect(now, stale).toEqual(entry.told);
+      expect(now, stale).toEqual(entry.reported);
       return now as T;
     };
     return { get, values: () => [...inputs.keys()].map(get) };
@@ -109,10 +109,10 @@ export class Recording {
   #write(inputs: Inputs, played: Answers<Told>): void {
     const entries = new Map<string, Entry>();
     for (const [key, input] of inputs) {
-      const told = played.get(key);
-      if (told === undefined)
+      const reported = played.get(key);
+      if (reported === undefined)
         throw new Error(`Varnish was not asked ${JSON.stringify(key)} of ${this.#name}`);
-      entries.set(key, { input: hash(input), told });
+      entries.set(key, { input: hash(input), reported });
     }
     mkdirSync(dirname(this.#file.pathname), { recursive: true });
     writeFileSync(this.#file, recordingText(`answers of ${installedVersion()}`, entries));

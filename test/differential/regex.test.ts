@@ -169,9 +169,9 @@ describe('expressions that neither takes', () => {
   let reference: Reference<string>;
   beforeAll(async () => {
     reference = await refusals.reference(inputsOf('', REFUSED), async () => {
-      const said = new Map<string, string>();
-      for (const pattern of REFUSED) said.set(pattern, await refusal(pattern));
-      return said;
+      const output = new Map<string, string>();
+      for (const pattern of REFUSED) output.set(pattern, await refusal(pattern));
+      return output;
     });
   });
 
@@ -188,7 +188,7 @@ describe('expressions that neither takes', () => {
   }
 
   it.each(REFUSED)('%s', (pattern) => {
-    const said = reference.get(pattern);
+    const output = reference.get(pattern);
     let message = '';
     try {
       checkRegex(pattern);
@@ -198,6 +198,6 @@ describe('expressions that neither takes', () => {
     }
     expect(message).not.toBe('');
     // Ours may name the construct in addition.
-    expect(words(message).replace(/'[^']*' ?/g, '')).toContain(words(said).split(/[(:]/)[0]?.slice(0, 20));
+    expect(words(message).replace(/'[^']*' ?/g, '')).toContain(words(output).split(/[(:]/)[0]?.slice(0, 20));
   });
 });

@@ -44,7 +44,7 @@ interface Told {
   readonly body: Buffer;
 }
 
-function told(text: string): Told {
+function reported(text: string): Told {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) throw onlyHttp1('a head in pieces');
   const [line = '', ...lines] = text.slice(0, end).split('\r\n');
@@ -104,7 +104,7 @@ export class RequestsOverHttp2 implements PlayedConnection {
       this.sendBody(Buffer.from(text, 'latin1'));
       return;
     }
-    const { method, path, authority, fields, length, body } = told(text);
+    const { method, path, authority, fields, length, body } = reported(text);
     // Before its head is sent: an upload that breaks off would reach the origin during the next case.
     if (body.length > LARGEST_BODY) throw onlyHttp1('an upload larger than a window');
     const stream = this.next;

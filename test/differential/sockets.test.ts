@@ -146,8 +146,8 @@ async function play(
     };
     const seen = new Map<string, Seen>();
     const note = async (name: string, place: Place, sent: Buffer, cut: boolean): Promise<void> => {
-      const said = await exchange(place, sent, cut);
-      const response = said
+      const output = await exchange(place, sent, cut);
+      const response = output
         .replace(/^(Date|Server|X-Varnish|X-Proxy-Id): .*\r\n/gm, '')
         .replaceAll(`${path}`, 'PATH')
         .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')

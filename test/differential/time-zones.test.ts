@@ -55,11 +55,11 @@ describe('local time in access logs', () => {
         product === 'varnish'
           ? ['varnishncsa', []]
           : [process.execPath, [join(ROOT, 'dist/console/bin/proxyncsa.js')]];
-      const said = await inPool(ZONES, 2, async (tz) => {
+      const output = await inPool(ZONES, 2, async (tz) => {
         const env = { ...process.env, TZ: tz };
         return (await run(program, [...lead, '-r', FILE, '-F', format], { env })).stdout;
       });
-      return new Map(KEYS.map((key, i) => [key, said[i] ?? '']));
+      return new Map(KEYS.map((key, i) => [key, output[i] ?? '']));
     });
   });
 

@@ -76,11 +76,11 @@ const FORMAT = '%m %U%q %s';
 function requestLines(transactions: readonly LogTransaction[]): string[] {
   return transactions.flatMap((tx) => {
     if (tx.type !== 'request') return [];
-    const said = new Map<number, string>();
+    const output = new Map<number, string>();
     const cursor = new RecordCursor(tx.records);
     while (cursor.next())
-      if (cursor.tag !== Tag.ReqURL || !said.has(cursor.tag)) said.set(cursor.tag, cursor.text);
-    return [`${said.get(Tag.ReqMethod)} ${said.get(Tag.ReqURL)} ${said.get(Tag.RespStatus)}`];
+      if (cursor.tag !== Tag.ReqURL || !output.has(cursor.tag)) output.set(cursor.tag, cursor.text);
+    return [`${output.get(Tag.ReqMethod)} ${output.get(Tag.ReqURL)} ${output.get(Tag.RespStatus)}`];
   });
 }
 

@@ -107,14 +107,14 @@ describe('the verdict on a program', () => {
   let reference: Reference<boolean>;
   beforeAll(async () => {
     reference = await verdicts.reference(new Map(all), async () => {
-      const said = await inPool(all, 3, async ([, text], worker) => {
+      const output = await inPool(all, 3, async ([, text], worker) => {
         const home = join(dir, `n${worker}`);
         mkdirSync(home, { recursive: true });
         const file = join(dir, `case${worker}.vcl`);
         writeFileSync(file, text);
         return theirs(file, home);
       });
-      return new Map(all.map(([name], i) => [name, said[i] === true]));
+      return new Map(all.map(([name], i) => [name, output[i] === true]));
     });
   }, 900_000);
 

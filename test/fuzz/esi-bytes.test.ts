@@ -34,12 +34,12 @@ const TOKENS = [
 
 interface Reading {
   parts: EsiPart[] | null;
-  said: string[];
+  output: string[];
 }
 
 function read(document: Buffer, features: EsiFeatures, cuts: readonly number[]): Reading {
-  const said: string[] = [];
-  const put = (text: string): void => void said.push(text);
+  const output: string[] = [];
+  const put = (text: string): void => void output.push(text);
   const parser = new EsiParser(features, '/dir/page?a=/b', { error: put, warning: put, note: put });
   let from = 0;
   for (const to of [...cuts, document.length]) {
@@ -50,7 +50,7 @@ function read(document: Buffer, features: EsiFeatures, cuts: readonly number[]):
     from = to;
   }
   const found = parser.end();
-  return { parts: found ? parser.take() : null, said };
+  return { parts: found ? parser.take() : null, output };
 }
 
 function made(random: Random): Buffer {

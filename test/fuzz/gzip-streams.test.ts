@@ -148,14 +148,14 @@ async function pass(
 
 /** The log of a broken body has zlib's message, or the position at which the stream ends and others follow. */
 function checkRecords(records: readonly string[], bytes: Buffer, { why }: Verdict): void {
-  const said = records.find((record) => record.startsWith('FetchError '));
-  if (said === 'FetchError Junk after gzip data') {
+  const output = records.find((record) => record.startsWith('FetchError '));
+  if (output === 'FetchError Junk after gzip data') {
     const taken = Number(/^Gzip [uU] F - (\d+) /m.exec(records.join('\n'))?.[1]);
     assert(taken < bytes.length);
     assert.notEqual(zlibs(bytes.subarray(0, taken)).plain, null);
   } else if (why === 'unexpected end of file') {
-    assert.match(said ?? '', / (tGunzip failed|Gunzip error at the very end)$/);
-  } else assert.equal(said, `FetchError Invalid Gzip data: ${why}`);
+    assert.match(output ?? '', / (tGunzip failed|Gunzip error at the very end)$/);
+  } else assert.equal(output, `FetchError Invalid Gzip data: ${why}`);
 }
 
 /** Bytes in use once everything is let go of that nobody needs. */

@@ -149,8 +149,8 @@ function message(r: Random, id: number): string {
 
 async function webSocket(r: Random, socket: Socket, places: ControlPlaces, tcp: boolean): Promise<void> {
   socket.write(upgrade(r));
-  const said = await heard(socket, r.pick([0, 200, 400]));
-  const challenge = /"challenge":"([0-9a-f]+)"/.exec(said)?.[1] ?? '';
+  const output = await received(socket, r.pick([0, 200, 400]));
+  const challenge = /"challenge":"([0-9a-f]+)"/.exec(output)?.[1] ?? '';
   const know = r.below(tcp ? 12 : 3) > 0 ? !tcp : true;
   if (r.below(10) > 0) socket.write(frame(r, Buffer.from('{"t":"hello","v":1,"client":"x"}')));
   if (tcp && challenge !== '') {
@@ -167,8 +167,8 @@ async function webSocket(r: Random, socket: Socket, places: ControlPlaces, tcp: 
 }
 
 async function textCli(r: Random, socket: Socket, places: ControlPlaces): Promise<void> {
-  const said = await heard(socket, r.pick([0, 200, 400]));
-  const challenge = said.slice(13, 45);
+  const output = await received(socket, r.pick([0, 200, 400]));
+  const challenge = output.slice(13, 45);
   if (r.below(3) > 0) {
     const secret = r.below(20) === 0 ? places.secret : Buffer.from('guess');
     const hash = createHash('sha256').update(`${challenge}\n`).update(secret).update(`${challenge}\n`);
@@ -193,17 +193,17 @@ function metrics(r: Random, socket: Socket): void {
 }
 
 /** Output of the peer, until it pauses or `ms` have passed. */
-function heard(socket: Socket, ms: number): Promise<string> {
+function received(socket: Socket, ms: number): Promise<string> {
   return new Promise((resolve) => {
-    let said = '';
+    let output = '';
     const done = (): void => {
       clearTimeout(timer);
       socket.off('data', take);
-      resolve(said);
+      resolve(output);
     };
     const take = (data: Buffer): void => {
-      said += data.toString('latin1');
-      if (/challenge|"auth":"none"|required\./.test(said)) done();
+      output += data.toString('latin1');
+      if (/challenge|"auth":"none"|required\./.test(output)) done();
     };
     const timer = setTimeout(done, ms);
     socket.on('data', take);

@@ -202,7 +202,7 @@ export class Http2Client {
     while (!holds()) {
       if (this.fault !== null) throw this.fault;
       const left = late - Date.now();
-      if (left <= 0 || (this.ended && !holds())) throw new Error(`${name} did not come; ${this.told()}`);
+      if (left <= 0 || (this.ended && !holds())) throw new Error(`${name} did not come; ${this.reported()}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.wake.push(() => {
@@ -214,7 +214,7 @@ export class Http2Client {
   }
 
   /** The frames so far in short, for messages. */
-  told(): string {
+  reported(): string {
     const frames = this.frames.map(
       ({ type, flags, stream, payload }) => `${type}/${flags}@${stream}[${payload.length}]`,
     );

@@ -11,10 +11,10 @@ let seen = 0;
 let last = '';
 
 function fault() {
-  const said = fs.readFileSync(file, 'latin1').trim();
-  if (said !== last) seen = 0;
-  last = said;
-  return said.split(' ');
+  const content = fs.readFileSync(file, 'latin1').trim();
+  if (content !== last) seen = 0;
+  last = content;
+  return content.split(' ');
 }
 
 async function played(call) {

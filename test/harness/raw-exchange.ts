@@ -13,16 +13,16 @@ export function exchange(
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = 'port' in place ? connect(place.port, '127.0.0.1') : connect(place.path);
-    const said: Buffer[] = [];
+    const output: Buffer[] = [];
     socket.setTimeout(ms, () => {
       socket.destroy();
       reject(new Error(`no end after ${ms} ms`));
     });
     const end = (): void => {
       socket.destroy();
-      resolve(Buffer.concat(said).toString('latin1'));
+      resolve(Buffer.concat(output).toString('latin1'));
     };
-    socket.on('data', (d: Buffer) => said.push(d));
+    socket.on('data', (d: Buffer) => output.push(d));
     socket.on('end', end);
     // A peer that closes with bytes unread resets.
     socket.on('error', (error: NodeJS.ErrnoException) => {

@@ -62,7 +62,7 @@ describe('options', () => {
     });
   });
 
-  it('take a value behind =, of long names', () => {
+  it('take a value after =, of long names', () => {
     expect(read(PROXYADM, '--replay=a=b').options).toEqual([['replay', 'a=b']]);
   });
 });

@@ -32,7 +32,7 @@ describe('a cursor', () => {
       );
   });
 
-  it('begins where it is told to, and again with other records', () => {
+  it('begins at the given offset, and again with other records', () => {
     const cursor = new RecordCursor(RECORDS, 12);
     expect([cursor.next(), cursor.tag]).toEqual([true, 2]);
     cursor.over(RECORDS.subarray(24));

@@ -82,7 +82,7 @@ describe('regular expressions', () => {
   );
 });
 
-it('bounds what a query is as large as where other work goes on, and nowhere else', () => {
+it('bounds the size of a query where other work runs beside it, and nowhere else', () => {
   const long = Array(1500).fill('ReqURL').join(' or ');
   const large = Array(20).fill('ReqURL ~ "a{60000}"').join(' or ');
   for (const query of [long, large]) expect(parseQuery(query).ok).toBe(true);

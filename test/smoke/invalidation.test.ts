@@ -57,7 +57,7 @@ describe('a purge', () => {
     expect(await body('/b')).toBe('v1');
   });
 
-  it('is for those whom the program lets', async () => {
+  it('is refused to clients that the program does not allow', async () => {
     await body('/mine');
     expect((await proxy.get('/mine', { method: 'PURGE', fields: { stranger: '1' } })).status).toBe(405);
     expect(await body('/mine')).toBe('v1');

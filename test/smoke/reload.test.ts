@@ -12,7 +12,7 @@ let proxy: RunningProxy;
 const says = (word: string): string =>
   backendProgram(origin.port, `sub vcl_deliver { set resp.http.says = "${word}"; }`);
 const load = (name: string, text: string) => proxy.adm(`vcl.inline ${name} << EOT\n${text}\nEOT`);
-const said = async (path = '/'): Promise<string | undefined> => field(await proxy.get(path), 'says');
+const output = async (path = '/'): Promise<string | undefined> => field(await proxy.get(path), 'says');
 const list = async (): Promise<string[]> =>
   (await proxy.adm('vcl.list')).stdout
     .split('\n')
@@ -31,11 +31,11 @@ afterAll(async () => {
 
 describe('a program', () => {
   it('is used once it is chosen, over the same store', async () => {
-    expect(await said()).toBe('boot');
+    expect(await output()).toBe('boot');
     expect(await load('second', says('second'))).toMatchObject({ code: 0, stdout: '\n' });
-    expect(await said()).toBe('boot');
+    expect(await output()).toBe('boot');
     expect((await proxy.adm('vcl.use', 'second')).code).toBe(0);
-    expect(await said()).toBe('second');
+    expect(await output()).toBe('second');
     expect(origin.seen('/')).toHaveLength(1);
     expect(await list()).toEqual(['available auto warm 0 boot', 'active auto warm 0 second']);
   });
@@ -53,7 +53,7 @@ describe('a program', () => {
     expect((await list())[1]).toMatch(/^discarded cold busy \d second$/);
     const refused = await proxy.adm('vcl.use', 'second');
     expect([refused.code, refused.stdout]).toEqual([1, 'No VCL named second known\n\n']);
-    expect(await said()).toBe('boot');
+    expect(await output()).toBe('boot');
     open();
     expect(field(await slow, 'says')).toBe('second');
     await until('its end', async () => (await list()).length === 1);
@@ -67,7 +67,7 @@ describe('a program', () => {
     );
     expect(refused.stdout).toContain("Hint: Did you mean 'return'?");
     expect(await list()).toEqual(['active auto warm 0 boot']);
-    expect(await said()).toBe('boot');
+    expect(await output()).toBe('boot');
   });
 
   it('that is in use is not discarded, and one with a label answers by that name', async () => {
@@ -79,6 +79,6 @@ describe('a program', () => {
     const outer = `${says('outer')}sub vcl_recv { if (req.url == "/in") { return (vcl(site)); } }`;
     expect(await load('outer', outer)).toMatchObject({ code: 0 });
     await proxy.adm('vcl.use', 'outer');
-    expect([await said('/in'), await said('/out')]).toEqual(['inner', 'outer']);
+    expect([await output('/in'), await output('/out')]).toEqual(['inner', 'outer']);
   });
 });

@@ -51,7 +51,7 @@ const listed = async (): Promise<Listed[]> =>
 const shown = async (): Promise<string[]> =>
   (await listed()).map(({ frontend, id, status, names }) => [frontend, id, status, ...names].join(' '));
 
-it('has those of its options, and says so', async () => {
+it('has those of its options, and lists them', async () => {
   expect(await adm('listen.list')).toMatch(/^a0 \S+ \d+\nweb \S+ \d+ HTTPS\nmore \S+ \d+ HTTPS\n$/m);
   expect(await shown()).toEqual(['default cert0 active a.example', 'web cert1 active b.example']);
   expect(await adm('tls.cert.list')).toContain('default   cert0  active  CN=a.example\n');

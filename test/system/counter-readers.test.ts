@@ -157,7 +157,7 @@ function exporterMetric(full: string): { name: string; labels: Record<string, st
 }
 
 describe('telegraf', () => {
-  it('version 1 splits -1 at the first dot and takes an unsigned number behind it', () => {
+  it('version 1 splits -1 at the first dot and takes an unsigned number after it', () => {
     const lines = outputs[1].trimEnd().split('\n');
     expect(lines.length).toBeGreaterThan(150);
     for (const line of lines) {

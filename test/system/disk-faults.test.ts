@@ -130,7 +130,7 @@ it('answers an unsafe request once what it has invalidated is on disk', async ()
   expect(fetches.get('/form')).toBe(2);
 });
 
-it('fetches what a broken disk does not give, and says so', async () => {
+it('fetches objects that a broken disk cannot read, and reports it', async () => {
   fault('broken');
   const url = ON_DISK[STUCK] as string;
   expect(await body(url)).toBe(url);
@@ -146,7 +146,7 @@ it('fetches what a broken disk does not give, and says so', async () => {
   fault('');
 });
 
-it('keeps in memory what a full disk does not take, says so, and goes on once there is room', async () => {
+it('keeps objects in memory while the disk is full, reports it, and writes again once there is room', async () => {
   fault('full');
   expect(await body('/new')).toBe('/new');
   expect(await body('/new')).toBe('/new');

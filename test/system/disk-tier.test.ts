@@ -208,7 +208,7 @@ describe('does not come back after kills', () => {
 });
 
 describe('the operator', () => {
-  it('sees which storage is behind which, and its counters', async () => {
+  it('lists each storage with the tier behind it, and its counters', async () => {
     expect((await proxy.adm('storage.list')).stdout).toContain('storage.s1 = disk (behind s0)\n');
     const json = JSON.parse((await proxy.adm('storage.list', '-j')).stdout);
     expect(json.at(-1)).toEqual({ name: 's1', storage: 'disk', behind: ['s0'] });

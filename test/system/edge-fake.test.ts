@@ -49,7 +49,7 @@ describe('the command', () => {
     expect(await says('fault 429 3 delete url')).toBe('ok');
     expect(await says('fault strange')).toMatch(/^error: 'strange' is no status and none of hang, /);
     expect(await says('fault 500 0')).toMatch(/^error: how many/);
-    expect(await says('nonsense')).toMatch(/^error: 'nonsense' is none of/);
+    expect(await says('nonsense')).toMatch(/^error: 'nonsense' is not one of/);
     expect(JSON.parse(await says('status'))).toMatchObject({
       hit: 1,
       miss: 2,

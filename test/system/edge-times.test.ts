@@ -77,7 +77,7 @@ const viaEdge = (path: string, fields: Record<string, string> = {}): Promise<Res
   fetchOnce(edge.cachePort, path, { host: 'www.example.com', fields });
 const direct = (path: string, method = 'GET', at = proxy): Promise<Response> =>
   fetchOnce(at.port, path, { host: 'www.example.com', method });
-const said = (answer: Response): string[] => [
+const output = (answer: Response): string[] => [
   answer.body.toString(),
   field(answer, 'x-edge-cache') ?? 'none',
 ];
@@ -103,23 +103,23 @@ async function purged(method: string, path: string): Promise<void> {
 describe('lifetimes', () => {
   it('the edge keeps a copy for TTL + grace, caches in front of it for the TTL', async () => {
     const first = await viaEdge('/life');
-    expect(said(first)).toEqual(['version 1 of /life', 'miss']);
+    expect(output(first)).toEqual(['version 1 of /life', 'miss']);
     expectUnits(downstreamLife(first), 60);
     expect(field(first, 'edge-control')).toBeUndefined();
     advance(40);
     const second = await viaEdge('/life');
-    expect(said(second)).toEqual(['version 1 of /life', 'hit']);
+    expect(output(second)).toEqual(['version 1 of /life', 'hit']);
     expectUnits(downstreamLife(second), 20);
     // Beyond the TTL the edge still has it, and no cache in front of it may store its response.
     advance(25);
     const third = await viaEdge('/life');
-    expect(said(third)).toEqual(['version 1 of /life', 'hit']);
+    expect(output(third)).toEqual(['version 1 of /life', 'hit']);
     expect(downstreamLife(third)).toBeLessThanOrEqual(0);
     version = 2;
     advance(4);
-    expect(said(await viaEdge('/life'))).toEqual(['version 1 of /life', 'hit']);
+    expect(output(await viaEdge('/life'))).toEqual(['version 1 of /life', 'hit']);
     advance(2);
-    expect(said(await viaEdge('/life'))).toEqual(['version 2 of /life', 'miss']);
+    expect(output(await viaEdge('/life'))).toEqual(['version 2 of /life', 'miss']);
   });
 
   it('what remains is what counts: a copy that is old at the proxy is no younger at the edge', async () => {
@@ -129,31 +129,31 @@ describe('lifetimes', () => {
     expectUnits(downstreamLife(answer), 10);
     version = 2;
     advance(19);
-    expect(said(await viaEdge('/old'))).toEqual(['version 1 of /old', 'hit']);
+    expect(output(await viaEdge('/old'))).toEqual(['version 1 of /old', 'hit']);
     advance(2);
-    expect(said(await viaEdge('/old'))[0]).toBe('version 2 of /old');
+    expect(output(await viaEdge('/old'))[0]).toBe('version 2 of /old');
   });
 
   it('a copy that is stale at the proxy is fetched again for the edge, and answered from grace for others', async () => {
     await direct('/grace');
     advance(65);
     version = 2;
-    expect(said(await direct('/grace'))[0]).toBe('version 1 of /grace');
+    expect(output(await direct('/grace'))[0]).toBe('version 1 of /grace');
     await until(
       'the background fetch',
-      async () => said(await direct('/grace'))[0] === 'version 2 of /grace',
+      async () => output(await direct('/grace'))[0] === 'version 2 of /grace',
     );
     advance(65);
     version = 3;
-    expect(said(await viaEdge('/grace'))).toEqual(['version 3 of /grace', 'miss']);
+    expect(output(await viaEdge('/grace'))).toEqual(['version 3 of /grace', 'miss']);
   });
 
   it('a copy that is unchanged is revalidated, for another TTL + grace', async () => {
     await viaEdge('/same');
     advance(71);
-    expect(said(await viaEdge('/same'))).toEqual(['version 1 of /same', 'revalidated']);
+    expect(output(await viaEdge('/same'))).toEqual(['version 1 of /same', 'revalidated']);
     advance(69);
-    expect(said(await viaEdge('/same'))).toEqual(['version 1 of /same', 'hit']);
+    expect(output(await viaEdge('/same'))).toEqual(['version 1 of /same', 'hit']);
   });
 });
 
@@ -162,17 +162,17 @@ describe('purges', () => {
     await viaEdge('/p');
     version = 2;
     await purged('PURGE', '/p');
-    expect(said(await viaEdge('/p'))).toEqual(['version 2 of /p', 'miss']);
+    expect(output(await viaEdge('/p'))).toEqual(['version 2 of /p', 'miss']);
   });
 
   it('after a soft purge the edge asks, and never has the old copy again', async () => {
     await viaEdge('/s');
     version = 2;
     await purged('SOFTPURGE', '/s');
-    expect(said(await viaEdge('/s'))).toEqual(['version 2 of /s', 'miss']);
+    expect(output(await viaEdge('/s'))).toEqual(['version 2 of /s', 'miss']);
     for (const units of [0, 5, 30, 30, 60]) {
       advance(units);
-      expect(said(await viaEdge('/s'))[0]).toBe('version 2 of /s');
+      expect(output(await viaEdge('/s'))[0]).toBe('version 2 of /s');
     }
   });
 
@@ -187,8 +187,8 @@ describe('purges', () => {
     await purged('SOFTPURGE', '/race');
     const [stale, fresh] = await Promise.all([direct('/race'), viaEdge('/race')]);
     expect(stale.body.toString()).toBe('version 1 of /race');
-    expect(said(fresh)[0]).toBe('version 2 of /race');
-    expect(said(await viaEdge('/race'))).toEqual(['version 2 of /race', 'hit']);
+    expect(output(fresh)[0]).toBe('version 2 of /race');
+    expect(output(await viaEdge('/race'))).toEqual(['version 2 of /race', 'hit']);
   });
 
   it.each([
@@ -205,14 +205,14 @@ describe('purges', () => {
       async () => (await proxy.adm('edge.queue')).stdout.trim() === 'Nothing.',
     );
     for (const path of ['/news/1', '/news/2'])
-      expect(said(await viaEdge(path))).toEqual([`version 2 of ${path}`, 'miss']);
+      expect(output(await viaEdge(path))).toEqual([`version 2 of ${path}`, 'miss']);
   });
 });
 
 it('the test object arrives through the edge', async () => {
   const answer = await viaEdge('/edge/testobject.html');
   expect([answer.status, answer.body.length, field(answer, 'x-edge-cache')]).toEqual([200, 20_480, 'miss']);
-  expect(said(await viaEdge('/edge/testobject.html'))[1]).toBe('hit');
+  expect(output(await viaEdge('/edge/testobject.html'))[1]).toBe('hit');
 });
 
 describe('switches', () => {
@@ -236,9 +236,9 @@ describe('switches', () => {
     await viaEdge('/a');
     version = 2;
     advance(39);
-    expect(said(await viaEdge('/a'))).toEqual(['version 1 of /a', 'hit']);
+    expect(output(await viaEdge('/a'))).toEqual(['version 1 of /a', 'hit']);
     advance(2);
-    expect(said(await viaEdge('/a'))).toEqual(['version 2 of /a', 'miss']);
+    expect(output(await viaEdge('/a'))).toEqual(['version 2 of /a', 'miss']);
     edge.proxy = { host: '127.0.0.1', port: proxy.port };
   });
 

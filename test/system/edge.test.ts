@@ -82,7 +82,7 @@ const ask = (
 ): Promise<Response> => fetchOnce(at.port, path, { method, host: 'www.example.com', fields });
 
 /** Requests to the network, once the queue is empty. */
-async function told(): Promise<[string, readonly (string | number)[]][]> {
+async function reported(): Promise<[string, readonly (string | number)[]][]> {
   await drained();
   return network.calls.map(({ what, objects }) => [what, objects]);
 }
@@ -124,7 +124,7 @@ describe('every way to invalidate arrives once', () => {
   ])('%s %s %o', async (method, path, fields, what, objects) => {
     await ask('/a');
     expect((await ask(path, method, fields)).status).toBe(200);
-    expect(await told()).toEqual([[what, objects]]);
+    expect(await reported()).toEqual([[what, objects]]);
   });
 
   it.each([
@@ -132,14 +132,14 @@ describe('every way to invalidate arrives once', () => {
     [`ban.soft ${NEWS}`, 'revalidate'],
   ])('%s', async (line, deed) => {
     expect((await proxy.adm(...line.split(' '))).code).toBe(0);
-    expect(await told()).toEqual([['rule', [ruled(deed)]]]);
+    expect(await reported()).toEqual([['rule', [ruled(deed)]]]);
   });
 
-  it('but for what is said to be local', async () => {
+  it('except local invalidations', async () => {
     await ask('/a');
     expect((await ask('/a', 'LOCAL')).status).toBe(200);
     expect((await proxy.adm('ban', '--local', ...NEWS.split(' '))).code).toBe(0);
-    expect(await told()).toEqual([]);
+    expect(await reported()).toEqual([]);
   });
 });
 
@@ -215,7 +215,7 @@ it('a ban that the edge refuses is a failure for the script that gave it', async
 
 it('a ban on a host with a port clears what the edge has of it', async () => {
   expect((await proxy.adm('ban', 'req.http.host', '==', 'www.example.com:8080')).code).toBe(0);
-  const [call] = await told();
+  const [call] = await reported();
   expect(call?.[0]).toBe('rule');
   expect(JSON.stringify(call?.[1])).toContain('www.example.com:8080');
 });
@@ -291,7 +291,7 @@ describe('the edge', () => {
     expect(origin.requests.length).toBe(before + 1);
   });
 
-  it('purges nothing for someone whom the acl does not name, Via or not', async () => {
+  it('purges nothing for clients outside the acl, with Via or without', async () => {
     const stranger = await startProxy(box, {
       program: program(),
       dir: box.path('stranger'),
@@ -318,7 +318,7 @@ describe('answers of the network', () => {
   it.each(['500', '408', 'reset', 'half', 'odd', 'endless'])('%s: tried again', async (kind) => {
     network.faults.add({ kind, times: 2 });
     await ask('/a', 'PURGE');
-    expect(await told()).toEqual([['delete url staging', [A]]]);
+    expect(await reported()).toEqual([['delete url staging', [A]]]);
   });
 
   it('slow: waited for, and the purges after it are not held up', async () => {
@@ -336,7 +336,7 @@ describe('answers of the network', () => {
     const before = await proxy.counters();
     network.faults.add({ kind: '429' });
     await ask('/a', 'PURGE');
-    expect(await told()).toEqual([['delete url staging', [A]]]);
+    expect(await reported()).toEqual([['delete url staging', [A]]]);
     const after = await proxy.counters();
     const rise = (name: string): number => (after[`EDGE.${name}`] ?? 0) - (before[`EDGE.${name}`] ?? 0);
     expect([rise('ratelimited'), rise('retried'), rise('acked')]).toEqual([1, 0, 1]);
@@ -366,7 +366,7 @@ describe('answers of the network', () => {
     network.faults.clear();
     const [id = ''] = dead.stdout.split(' ');
     expect((await proxy.adm('edge.retry', id)).code).toBe(0);
-    expect((await told()).at(-1)).toEqual(['delete url staging', ['https://www.example.com/bad']]);
+    expect((await reported()).at(-1)).toEqual(['delete url staging', ['https://www.example.com/bad']]);
   });
 
   it('401: an alarm, and nothing is lost', async () => {

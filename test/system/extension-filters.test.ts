@@ -122,7 +122,7 @@ describe('filters of a file', () => {
     );
     const odd = module('odd.mjs', `export default { abi: 1, filters: { x: { side: 'both', open() {} } } };`);
     expect(await load('odd', program(`import odd from "${odd}";`, ''))).toMatch(
-      /\(filter x: its 'side' is none of fetch, delivery\)/,
+      /\(filter x: its 'side' is not one of fetch, delivery\)/,
     );
     expect(await load('none', program('', 'sub vcl_deliver { set resp.filters = "upper"; }'))).toMatch(/^0 /);
     await proxy.adm('vcl.use', 'none');

@@ -235,7 +235,7 @@ describe('a file that cannot be used', () => {
     [
       'code',
       'export default { abi: 1, functions: { f: { signature: "VOID f(INT a=process.exit())", call() {} } } };',
-      "'process.exit()' is no default for INT",
+      "'process.exit()' is not a valid default for INT",
     ],
     [
       'no_call',
@@ -247,7 +247,7 @@ describe('a file that cannot be used', () => {
       'export default { abi: 1, get functions() { throw new Error("no reading"); } };',
       '\tno reading',
     ],
-  ])('%s is a compile error that says so', async (name, text, expected) => {
+  ])('%s is a compile error that names it', async (name, text, expected) => {
     if (text !== null) module(`${name}.mjs`, text);
     const before = proxy.workerPid();
     expect(await refused(name)).toContain(expected);

@@ -91,7 +91,7 @@ it.each([
   ['bytes=400000-400009', 400_000, 400_010],
   ['bytes=400000-', 400_000, 500_000],
   ['bytes=-5', 499_995, 500_000],
-])('fetches %s on its own, beside the object that somebody or nobody has begun', async (range, from, to) => {
+])('fetches %s on its own, whether the object is already being fetched or not', async (range, from, to) => {
   const isFirst = range !== 'bytes=400000-400009';
   if (!isFirst) await ask('bytes=0-0');
   const response = await ask(range);

@@ -68,9 +68,9 @@ async function purgeReaches(node: RunningProxy, from: RunningProxy, path: string
 }
 const log = ({ daemon }: RunningProxy): string => daemon.stderr;
 /** Waits for what a node logs, which travels beside its counters and answers. */
-const said = (proxy: RunningProxy, wanted: RegExp, from = 0): Promise<unknown> =>
+const output = (proxy: RunningProxy, wanted: RegExp, from = 0): Promise<unknown> =>
   until(`${wanted} in ${log(proxy)}`, () => wanted.test(log(proxy).slice(from)));
-const saidByB = (wanted: RegExp): Promise<unknown> => said(b, wanted, saidBefore);
+const saidByB = (wanted: RegExp): Promise<unknown> => output(b, wanted, saidBefore);
 const counted = async (name: string): Promise<number> =>
   ((await b.counters())[`FLEET.${name}`] ?? 0) - (before[`FLEET.${name}`] ?? 0);
 const current = (proxy: RunningProxy): Promise<unknown> =>
@@ -180,7 +180,7 @@ describe.skipIf(NATS_MISSING !== null)(
     it('no server at the start: it serves, reports it, and joins when there is one', async () => {
       await nats.kill();
       const c = await node('c', nats.url, '2');
-      await said(c, /Fleet: cannot join the bus: .*; retrying/);
+      await output(c, /Fleet: cannot join the bus: .*; retrying/);
       await body(c, one);
       expect(await purge(c, two)).toBe('504 Applied here, not stored for the fleet');
       await nats.start();
@@ -227,13 +227,13 @@ describe.skipIf(NATS_MISSING !== null)(
       await set(a, 'fleet_wait', '5');
       process.kill(b.pid, 'SIGSTOP');
       try {
-        const timed = async (path: string): Promise<{ said: string | undefined; ms: number }> => {
+        const timed = async (path: string): Promise<{ output: string | undefined; ms: number }> => {
           const begun = performance.now();
           const answer = await a.get(path, { method: 'PURGE' });
-          return { said: field(answer, 'x-fleet'), ms: performance.now() - begun };
+          return { output: field(answer, 'x-fleet'), ms: performance.now() - begun };
         };
         const first = await timed(one);
-        expect(first.said).toMatch(/^stored \d+, applied by 1 of 2 nodes, not yet by b$/);
+        expect(first.output).toMatch(/^stored \d+, applied by 1 of 2 nodes, not yet by b$/);
         expect(first.ms).toBeGreaterThan(4900);
         // It is not waited for twice.
         expect((await timed(two)).ms).toBeLessThan(first.ms / 2);
@@ -252,8 +252,11 @@ describe.skipIf(NATS_MISSING !== null)(
         RunningProxy,
         RunningProxy,
       ];
-      const said = 'Fleet: another proxy has the name twin, too: name each with --node';
-      await until('both say so', async () => (log(left).includes(said) && log(right).includes(said)) || null);
+      const output = 'Fleet: another proxy has the name twin, too: name each with --node';
+      await until(
+        'both say so',
+        async () => (log(left).includes(output) && log(right).includes(output)) || null,
+      );
       await body(right, one);
       version++;
       expect(await purge(left, one)).toBe('200 Purged');

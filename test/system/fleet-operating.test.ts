@@ -58,11 +58,11 @@ describe.skipIf(NATS_MISSING !== null)(`from one proxy to five${missing}`, () =>
       box.start(`bus-${i + 1}`, findProgram('nats-server') as string, ['-c', config]);
     }
     await until('a leader', async () => {
-      const told = await fetch(`http://127.0.0.1:${ports[0]?.[2]}/jsz`).then(
+      const reported = await fetch(`http://127.0.0.1:${ports[0]?.[2]}/jsz`).then(
         (r) => r.json(),
         () => null,
       );
-      return (told as { meta_cluster?: { leader?: string } } | null)?.meta_cluster?.leader ?? null;
+      return (reported as { meta_cluster?: { leader?: string } } | null)?.meta_cluster?.leader ?? null;
     });
 
     origin = await Origin.start();

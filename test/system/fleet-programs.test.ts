@@ -211,9 +211,9 @@ describe.skipIf(NATS_MISSING !== null)(
     it('of two concurrent choices one is refused', async () => {
       await adm('a', 'fleet.load', 'left', file('left.vcl', PROGRAM('"left"')));
       await adm('a', 'fleet.load', 'right', file('right.vcl', PROGRAM('"right"')));
-      const said = await Promise.all([adm('a', 'fleet.use', 'left'), adm('b', 'fleet.use', 'right')]);
-      const [loser, winner] = said[0]?.startsWith('no') ? ['left', 'right'] : ['right', 'left'];
-      expect(said.sort()[0]).toMatch(
+      const output = await Promise.all([adm('a', 'fleet.use', 'left'), adm('b', 'fleet.use', 'right')]);
+      const [loser, winner] = output[0]?.startsWith('no') ? ['left', 'right'] : ['right', 'left'];
+      expect(output.sort()[0]).toMatch(
         /^no (Not used: another operator has just chosen \w+, on [ab]|\w+ was chosen, and then \w+, on [ab])$/,
       );
       await expect.poll(() => pages('a', 'b', 'c')).toEqual([winner, winner, winner]);

@@ -165,14 +165,14 @@ describe.skipIf(NATS_MISSING !== null)(`the bus${missing}`, () => {
     expect(bad.daemon.stderr).toMatch(/Fleet: cannot join the bus: .*[Aa]uthorization/);
     const client = await server.client(readFileSync(creds));
     const kv = await new Kvm(client).open(names.nodes);
-    const told = (await kv.get('a'))?.string() ?? '';
-    expect(JSON.parse(told)).toMatchObject({ v: 1, current: true });
+    const reported = (await kv.get('a'))?.string() ?? '';
+    expect(JSON.parse(reported)).toMatchObject({ v: 1, current: true });
     await client.close();
     for (const secret of secrets)
       for (const text of [
         good.daemon.stderr,
         bad.daemon.stderr,
-        told,
+        reported,
         (await good.adm('fleet.nodes', '-j')).stdout,
       ])
         expect(text).not.toContain(secret);

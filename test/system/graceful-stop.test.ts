@@ -132,7 +132,7 @@ describe('a worker that is stopped', () => {
     expect(await idle.closedByPeer()).toBe(true);
   });
 
-  it('tells clients of HTTP/2 twice, and finishes their streams', async () => {
+  it('sends GOAWAY to clients of HTTP/2 twice, and finishes their streams', async () => {
     const release = held('/pass/two', '200 OK', {}, 'streamed');
     const busy = await client2();
     const stream = busy.begin('/pass/two');
@@ -143,10 +143,10 @@ describe('a worker that is stopped', () => {
     release();
     expect((await busy.response(stream)).body.toString()).toBe('streamed');
     expect(await busy.end()).toBe(0);
-    const told = busy.frames.filter(
+    const reported = busy.frames.filter(
       ({ type, flags }) => type === FRAME.GOAWAY || (type === FRAME.PING && flags !== FLAG.ACK),
     );
-    expect(told.map(({ type, payload }) => [type, payload.readUInt32BE(0)])).toEqual([
+    expect(reported.map(({ type, payload }) => [type, payload.readUInt32BE(0)])).toEqual([
       [FRAME.GOAWAY, ALL_STREAMS],
       [FRAME.PING, expect.anything()],
       [FRAME.GOAWAY, stream],
@@ -162,7 +162,7 @@ describe('a worker that is stopped', () => {
     expect(idle.frames.filter(({ type }) => type === FRAME.GOAWAY)).toHaveLength(2);
   });
 
-  it('lets pipes go on until they end', async () => {
+  it('keeps pipes open until they end', async () => {
     const release = held('/pipe/ends', '200 OK', { Connection: 'close' }, 'piped');
     const piped = await client();
     piped.send(get('/pipe/ends'));
@@ -175,7 +175,7 @@ describe('a worker that is stopped', () => {
     expect((await stopped).code).toBe(0);
   });
 
-  it('cuts what is left after stop_timeout, and says so', async () => {
+  it('cuts the rest after stop_timeout, and reports it', async () => {
     await proxy.adm('param.set', 'stop_timeout', '0.5');
     const never = held('/pipe/never', '200 OK');
     const [piped, streams] = [await client(), await client2()];

@@ -42,7 +42,7 @@ afterAll(async () => {
   box.dispose();
 });
 
-async function told(method: string, url: string, fields: Record<string, string> = {}): Promise<string[]> {
+async function reported(method: string, url: string, fields: Record<string, string> = {}): Promise<string[]> {
   const response = await proxy.get(url, { method, fields });
   const value = (name: string): string =>
     response.fields.find(([n]) => n.toLowerCase() === name)?.[1] ?? 'none';
@@ -71,21 +71,21 @@ it.each([
 ])('a HEAD for %s', async (url, length, coding, lengthOfPacked, codingOfPacked) => {
   // Fetched, hit or fetched again.
   for (let i = 0; i < 2; i++) {
-    expect(await told('HEAD', url)).toEqual(['200', length, coding]);
-    expect(await told('HEAD', url, GZIP)).toEqual(['200', lengthOfPacked, codingOfPacked]);
+    expect(await reported('HEAD', url)).toEqual(['200', length, coding]);
+    expect(await reported('HEAD', url, GZIP)).toEqual(['200', lengthOfPacked, codingOfPacked]);
     // A HEAD knows no ranges.
-    expect(await told('HEAD', url, { ...GZIP, Range: 'bytes=0-1' })).toEqual([
+    expect(await reported('HEAD', url, { ...GZIP, Range: 'bytes=0-1' })).toEqual([
       ...['200', lengthOfPacked, codingOfPacked],
     ]);
   }
 });
 
 it('a condition that holds leaves no length', async () => {
-  expect(await told('HEAD', '/kept/length', { 'If-None-Match': '"e"' })).toEqual(['304', 'none', 'none']);
+  expect(await reported('HEAD', '/kept/length', { 'If-None-Match': '"e"' })).toEqual(['304', 'none', 'none']);
 });
 
 it('a GET of a response without a body reports that there is none', async () => {
-  await told('HEAD', '/kept/length');
-  expect(await told('GET', '/kept/length')).toEqual(['200', '0', 'none']);
-  expect(await told('HEAD', '/kept/length')).toEqual(['200', '1234', 'none']);
+  await reported('HEAD', '/kept/length');
+  expect(await reported('GET', '/kept/length')).toEqual(['200', '0', 'none']);
+  expect(await reported('HEAD', '/kept/length')).toEqual(['200', '1234', 'none']);
 });

@@ -33,7 +33,7 @@ const state = (wanted: Health['state']): Promise<Health> =>
   until(`the state "${wanted}"`, async () => health().state === wanted && health());
 
 /** Time of the last sign of life, of both processes. */
-async function heard(): Promise<number> {
+async function received(): Promise<number> {
   const from = now();
   await until(
     'news',
@@ -43,9 +43,9 @@ async function heard(): Promise<number> {
 }
 
 /** The displayed start lies between two times, apart from a second of rounding and one of the counters. */
-function since(told: Health, from: number, to = now()): void {
-  expect(told.since).toBeGreaterThan(from - 2.5);
-  expect(told.since).toBeLessThan(to + 1);
+function since(reported: Health, from: number, to = now()): void {
+  expect(reported.since).toBeGreaterThan(from - 2.5);
+  expect(reported.since).toBeLessThan(to + 1);
 }
 
 afterEach(async () => {
@@ -108,7 +108,7 @@ describe('the health of a daemon', () => {
   it('reports since when a worker that hangs stopped responding', async () => {
     const p = await watch({ backend: '127.0.0.1:1' });
     await state('running');
-    const before = await heard();
+    const before = await received();
     const pid = p.workerPid() as number;
     process.kill(pid, 'SIGSTOP');
     const stopped = now();
@@ -122,7 +122,7 @@ describe('the health of a daemon', () => {
   it('reports since when a manager that hangs stopped responding', async () => {
     const p = await watch({ backend: '127.0.0.1:1' });
     await state('running');
-    const before = await heard();
+    const before = await received();
     process.kill(p.pid, 'SIGSTOP');
     const stopped = now();
     const silent = await state('daemon silent');

@@ -92,7 +92,7 @@ const dataOf = (stream: number) =>
   client.frames.filter(({ type, stream: id }) => type === FRAME.DATA && id === stream);
 
 describe('an upload', () => {
-  it('is not let in beyond its window while the origin takes nothing, and goes on when it does', async () => {
+  it('is not read beyond its window while the origin takes nothing, and resumes when it does', async () => {
     open(1, '/slow');
     let sent = 0;
     const send = (): boolean => {

@@ -79,7 +79,7 @@ describe('a connection begins', () => {
     expect([answer.alpn, answer.fields.facts]).toEqual(['http/1.1', 'HTTP/1.1 127.0.0.1 tls ']);
   });
 
-  it('behind a PROXY preamble, in one packet or in many', async () => {
+  it('after a PROXY preamble, in one packet or in many', async () => {
     for (const size of [1000, 7]) {
       const client = await Http2Client.connect(port.pre as number, { settings: null, isPassive: true });
       const bytes = Buffer.concat([PROXY_V2, PREFACE, settingsFrame(), requestFrame(1, '/facts')]);
@@ -210,7 +210,7 @@ describe('a connection ends', () => {
     client.close();
   });
 
-  it('after the client has said GOAWAY, and what it has asked for is answered', async () => {
+  it('after the client has sent GOAWAY and its requests are answered', async () => {
     origin.on('/pass/last', [{ wait: 200 }, ...respond('200 OK', {}, 'last')]);
     const client = await Http2Client.connect(proxy.port);
     client.send(requestFrame(1, '/pass/last'), frame(FRAME.GOAWAY, 0, 0, Buffer.alloc(8)));
@@ -305,7 +305,7 @@ describe('feature -http2', () => {
   });
 });
 
-it('a daemon that ends tells clients with GOAWAY', async () => {
+it('a daemon that ends sends GOAWAY to its clients', async () => {
   const client = await Http2Client.connect(proxy.port);
   await client.get('/facts');
   expect((await proxy.stop()).code).toBe(0);

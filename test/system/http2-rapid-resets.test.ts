@@ -71,7 +71,7 @@ it.each([
   expect(closed).toContain('RAPID_RESET');
 });
 
-it('a connection whose limit the program has taken off goes on', async () => {
+it('a connection without a limit, by its program, stays open', async () => {
   const client = await Http2Client.connect(proxy.port);
   await client.get('/free');
   resetMany(client, 10 * LIMIT);

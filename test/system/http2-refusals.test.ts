@@ -119,7 +119,7 @@ describe('every rule for a head of HTTP/2', () => {
         );
       } else client.send(framesOf(1, fields));
       const { reset, status } = await client.response(1);
-      expect(end === RESET ? reset : status, client.told()).toBe(end);
+      expect(end === RESET ? reset : status, client.reported()).toBe(end);
       client.send(framesOf(3, head()));
       expect((await client.response(3)).status).toBe(200);
       client.close();
@@ -151,7 +151,7 @@ describe('every rule for a head of HTTP/2', () => {
         [':authority', 'a.example:443'],
       ]),
     );
-    expect((await client.response(1)).status, client.told()).toBe(405);
+    expect((await client.response(1)).status, client.reported()).toBe(405);
     client.send(framesOf(3, head()));
     expect((await client.response(3)).status).toBe(200);
     client.close();

@@ -280,7 +280,7 @@ describe('a start that must fail', () => {
 });
 
 describe('one-shot flags', () => {
-  it('-V tells the version', async () => {
+  it('-V prints the version', async () => {
     const end = await tool('proxyd', 'daemon', ['-V']);
     expect(end.code).toBe(0);
     expect(end.stdout + end.stderr).toMatch(/proxyd/);
@@ -294,7 +294,7 @@ describe('one-shot flags', () => {
     expect(end.stdout + end.stderr).toContain('seen');
   });
 
-  it('-C tells errors on stderr and exits with 2', async () => {
+  it('-C prints errors on stderr and exits with 2', async () => {
     const file = box.path('bad');
     writeFileSync(
       file,

@@ -55,7 +55,7 @@ describe('proxylog', () => {
     await until('the end', () => !existsSync(pidFile));
   });
 
-  it('in the background tells why it cannot start', async () => {
+  it('in the background prints why it cannot start', async () => {
     const dir = box.path('nowhere');
     const args = ['-n', dir, '-t', '0', '-D', '-w', box.path('log')];
     expect(await tool('proxyd', 'log', args)).toMatchObject({

@@ -175,7 +175,7 @@ describe('several ranges', () => {
     ]);
   });
 
-  it('are refused where the profile is classic and nothing is said', async () => {
+  it('are refused with the classic profile by default', async () => {
     await proxy.adm('param.set', 'http_multi_range', 'profile');
     expect((await ask('/a', 'bytes=0-9,1000-1009')).status).toBe(416);
     await proxy.adm('param.set', 'http_multi_range', 'on');

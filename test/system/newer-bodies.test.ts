@@ -61,7 +61,7 @@ describe('a body that cannot be read', () => {
 });
 
 describe('a request without a body', () => {
-  it.each(['POST', 'PUT', 'PATCH'])('says so to the origin: %s', async (method) => {
+  it.each(['POST', 'PUT', 'PATCH'])('is sent to the origin with Content-Length: 0: %s', async (method) => {
     expect((await ask(`${method} /`, [])).length).toBe('0');
     expect((await ask(`${method} /`, ['Content-Length: 0'])).length).toBe('0');
   });

@@ -47,11 +47,11 @@ describe('the daemon', () => {
   it('serves on an abstract socket, and lists it', async () => {
     const text = await new Promise<string>((resolve, reject) => {
       const socket = connect(`\0${NAME.slice(1)}`);
-      let said = '';
+      let output = '';
       socket.on('data', (bytes) => {
-        said += bytes;
+        output += bytes;
       });
-      socket.on('end', () => resolve(said));
+      socket.on('end', () => resolve(output));
       socket.on('error', reject);
       socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
     });

@@ -68,8 +68,8 @@ describe('http_req_overflow_status', () => {
   ])('%s answers a head that is too large with %j', async (status, answer) => {
     await set('http_req_overflow_status', status);
     // The rest of the head is not read, so that it may be answered with a reset.
-    const said = await exchange({ port: proxy.port }, large.slice(0, 33_000));
-    expect(said).toBe(answer);
+    const output = await exchange({ port: proxy.port }, large.slice(0, 33_000));
+    expect(output).toBe(answer);
     await proxy.logged('SessClose      RX_OVERFLOW', '-g', 'session');
     // Records of no transaction, as in Varnish 7.7.
     const answered = new RegExp(`^ +0 RespStatus +- ${status}$`, 'm');
@@ -83,7 +83,7 @@ describe('ban_any_variant', () => {
     ['10000', 2],
     ['0', 1],
     ['1', 1],
-  ])('%s lets a lookup find so many objects of its key banned', async (value, killed) => {
+  ])('%s limits the objects of a key that a lookup tests against bans', async (value, killed) => {
     await set('ban_any_variant', value);
     const url = `/variants-${value}`;
     const kinds = ['a', 'b', 'c'];

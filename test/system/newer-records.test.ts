@@ -131,7 +131,7 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
     expect(log).not.toMatch(newer ? / (ERR|WARN) after / : / (ERR|WARN): after /);
   });
 
-  it('tells the end of objects in the words of the release', async () => {
+  it('logs the end of objects in the format of the release', async () => {
     const log = await proxy.log('-g', 'raw', '-i', 'ExpKill');
     if (newer) {
       expect(log).toMatch(

@@ -51,7 +51,7 @@ afterAll(async () => {
   await origin.close();
 });
 
-async function said(url: string): Promise<string[]> {
+async function output(url: string): Promise<string[]> {
   const tags = ['-i', 'VCL_Log,FetchError,Storage'];
   const log = await proxy.logged(/./, '-g', 'request', ...tags, '-q', `ReqURL eq "${url}"`);
   return [...log.matchAll(/^-+ +(\S+) +(.*)$/gm)].map(([, tag, text]) => `${tag} ${text}`.trim());
@@ -60,7 +60,7 @@ async function said(url: string): Promise<string[]> {
 it('is none: the fetch fails', async () => {
   const answer = await proxy.get('/plain');
   expect([answer.status, answer.reason]).toEqual([503, 'Backend fetch failed']);
-  expect(await said('/plain')).toEqual([
+  expect(await output('/plain')).toEqual([
     'VCL_Log none after',
     'VCL_Log is <> <>',
     'FetchError Could not get storage',
@@ -76,7 +76,7 @@ it.each(['/hint', '/uncacheable', '/short'])('goes elsewhere as it would have: %
 it('is none for what a 304 brings back, too', async () => {
   expect((await proxy.get('/again')).status).toBe(200);
   expect((await proxy.get('/again')).status).toBe(503);
-  expect(await said('/again')).toContain('FetchError Could not get storage');
+  expect(await output('/again')).toContain('FetchError Could not get storage');
 });
 
 it('is Transient for the body of a request', async () => {
@@ -84,5 +84,5 @@ it('is Transient for the body of a request', async () => {
   client.send(requestText('/kept', { method: 'POST', body: 'hello' }));
   expect((await client.response()).status).toBe(200);
   client.close();
-  expect((await said('/kept'))[0]).toBe('Storage malloc Transient');
+  expect((await output('/kept'))[0]).toBe('Storage malloc Transient');
 });

@@ -66,9 +66,9 @@ describe('standard output that takes nothing', () => {
     const end = await shell(`${line.replace('DIR', proxy.dir)} > /dev/full`);
     expect(end.code).toBe(1);
     const name = line.split(' ')[0] as string;
-    const said = end.stderr.trim().split('\n').at(-1);
-    if (line.includes('/dev/null')) return expect(said).toMatch(/^proxy-gather: cannot write/);
-    expect(said).toBe(`${name}: cannot write to standard output: ${NO_ROOM}`);
+    const output = end.stderr.trim().split('\n').at(-1);
+    if (line.includes('/dev/null')) return expect(output).toMatch(/^proxy-gather: cannot write/);
+    expect(output).toBe(`${name}: cannot write to standard output: ${NO_ROOM}`);
   });
 
   it.each([['-?'], ['-x vsl'], ['-C -b none']])('proxyd %s > /dev/full', async (args) => {
@@ -202,7 +202,7 @@ describe('a daemon that cannot be reached', () => {
   const NOBODY = 'Could not get hold of proxyd, is it running?\n';
 
   /** What all tools say of it; statuses are those of Varnish's. */
-  async function said(dir: string, user?: number): Promise<string> {
+  async function output(dir: string, user?: number): Promise<string> {
     const asked = (name: string, ...args: string[]): Promise<Finished> => {
       const line = [process.execPath, join(BINS, `${name}.js`), ...args, '-n', dir];
       if (name === 'proxyadm') line.push('ping');
@@ -225,11 +225,11 @@ describe('a daemon that cannot be reached', () => {
 
   it('for there is no such directory', async () => {
     for (const dir of ['/proc/nope', box.path('nowhere')])
-      expect(await said(dir)).toBe(`${NOBODY}(there is no directory ${dir}: name the daemon's with -n)\n`);
+      expect(await output(dir)).toBe(`${NOBODY}(there is no directory ${dir}: name the daemon's with -n)\n`);
   });
 
   it('for it is no directory', async () => {
-    expect(await said('/etc/passwd')).toBe(
+    expect(await output('/etc/passwd')).toBe(
       "/etc/passwd is not a directory: name the daemon's working directory with -n\n",
     );
   });
@@ -237,7 +237,7 @@ describe('a daemon that cannot be reached', () => {
   it('for none works there', async () => {
     const dir = box.path('empty');
     mkdirSync(dir);
-    expect(await said(dir)).toBe(
+    expect(await output(dir)).toBe(
       `${NOBODY}(no daemon works in ${dir}: start one there, or name another directory with -n)\n`,
     );
   });
@@ -250,7 +250,7 @@ describe('a daemon that cannot be reached', () => {
       `require('net').createServer().listen('${dir}/console.sock', () => process.kill(process.pid, 'SIGKILL'))`,
     ]);
     expect(made.signal).toBe('SIGKILL');
-    expect(await said(dir)).toBe(
+    expect(await output(dir)).toBe(
       `${NOBODY}(${dir}/console.sock was left by a daemon that is gone: start it again)\n`,
     );
   });
@@ -264,10 +264,10 @@ describe('a daemon that cannot be reached', () => {
     chmodSync(join(dir, 'console.sock'), 0o600);
     const how =
       "permission denied: run this as root, or be a member of the group of the daemon's --read-group";
-    expect(await said(dir, 65_534)).toBe(`${dir}/console.sock: ${how}\n`);
+    expect(await output(dir, 65_534)).toBe(`${dir}/console.sock: ${how}\n`);
     chmodSync(dir, 0o700);
-    expect(await said(dir, 65_534)).toBe(`${dir}/console.sock: ${how}\n`);
-    expect(await said(join(dir, 'below'), 65_534)).toBe(`${dir}/below: ${how}\n`);
+    expect(await output(dir, 65_534)).toBe(`${dir}/console.sock: ${how}\n`);
+    expect(await output(join(dir, 'below'), 65_534)).toBe(`${dir}/below: ${how}\n`);
     server.close();
   });
 });
@@ -280,7 +280,7 @@ describe('a tag that is never written', () => {
     ['proxyncsa', ['-d', '-q', 'not WorkThread']],
     ['proxytop', ['-1', '-q', 'WorkThread or ReqURL ~ x']],
     ['proxyhist', ['-1', '-q', 'WorkThread']],
-  ])('is named once by %s %j, which goes on', async (name, args) => {
+  ])('is reported once by %s %j, which keeps running', async (name, args) => {
     expect(await console_(name, '-n', proxy.dir, ...args)).toMatchObject({
       code: 0,
       stderr: `${name}: WorkThread: proxyd never writes this tag (proxy-log(7) lists those it writes)\n`,

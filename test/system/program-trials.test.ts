@@ -57,7 +57,7 @@ describe('a program', () => {
     ]);
   });
 
-  it('with another action, key, backend, lifetime and header is said to have them', async () => {
+  it('with another action, key, backend, lifetime and header is reported with them', async () => {
     const before = origin.requests.length;
     const rows = await differences(`
       backend other { .host = "127.0.0.1"; .port = "1"; }
@@ -99,7 +99,7 @@ describe('a program', () => {
     expect(body).toMatch(/^ {7}5 {2}action +hash +pass +GET \/page \(\d+\)$/m);
   });
 
-  it('that fails is said to fail', async () => {
+  it('that fails is reported as failing', async () => {
     const rows = await differences('sub vcl_recv { if (req.url == "/page") { return (fail("no")); } }');
     expect(rows.find(({ what }) => what === 'failure')).toMatchObject({ after: 'no', requests: ROUNDS });
   });

@@ -115,7 +115,7 @@ describe('request bodies', () => {
     expect(origin.seen('/cache-big')).toEqual([]);
   });
 
-  it('lets go of a client that leaves in the middle of a body', async () => {
+  it('ends the request of a client that leaves in the middle of a body', async () => {
     for (let i = 0; i < 5; i++) {
       const conn = await open();
       conn.send(`${head('/cache-left', 'Content-Length: 50')}half`);

@@ -75,7 +75,7 @@ const AS_IT_IS = { status: 200, length: String(PACKED.length), coding: 'gzip', f
 const GZIP = { 'Content-Encoding': 'gzip' };
 
 describe.each([false, true])('a body in chunks: %s', (chunked) => {
-  it('is packed on its way to the origin, which is told so', async () => {
+  it('is packed on its way to the origin, with Content-Encoding', async () => {
     const { body, isWhole: _whole, ...facts } = await sent(TEXT, { client: 'gzip' }, chunked);
     expect(facts).toEqual({ status: 200, length: undefined, coding: 'gzip', framing: 'chunked' });
     expect(gunzipSync(body as Buffer).toString()).toBe(TEXT);

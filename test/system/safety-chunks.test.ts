@@ -172,7 +172,7 @@ async function wrongOnes(send: (chunks: string, cut: number) => Promise<string |
 }
 
 describe('a byte too many, too few or another', () => {
-  it('the reading used here tells bodies from others', () => {
+  it('the reader of this test distinguishes bodies', () => {
     const whole = mutations().filter((chunks) => reading(chunks) !== null).length;
     expect(reading(SAMPLE)).toBe('helloabc');
     expect(whole).toBeGreaterThan(300);

@@ -98,13 +98,13 @@ describe('one connection cannot end the manager', () => {
         const socket = new WebSocket(`ws+unix:${join(proxy.dir, 'console.sock')}:/`);
         socket.on('error', () => {});
         await once(socket, 'open');
-        const said: { t: string }[] = [];
-        socket.on('message', (data) => said.push(JSON.parse(String(data))));
+        const output: { t: string }[] = [];
+        socket.on('message', (data) => output.push(JSON.parse(String(data))));
         socket.send('{"t":"hello","v":1,"client":"x"}');
         socket.send(
           JSON.stringify({ t: 'stat', id: 1, stat: { interval: 0, filters: [{ kind: 'include', glob }] } }),
         );
-        await until('the end of the subscription', () => said.some((m) => m.t === 'end'));
+        await until('the end of the subscription', () => output.some((m) => m.t === 'end'));
         socket.terminate();
       });
     },

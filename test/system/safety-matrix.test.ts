@@ -56,7 +56,7 @@ function path(prefix: string): string {
 }
 
 /** Everything sent in reply to these bytes, which lead to nothing. */
-async function said(bytes: string): Promise<string> {
+async function output(bytes: string): Promise<string> {
   const conn = await ClientConnection.open(proxy.port);
   conn.send(bytes);
   conn.finish();
@@ -80,13 +80,13 @@ describe('a body that is a request', () => {
   const METHODS = 'GET POST PUT DELETE HEAD PURGE OPTIONS PATCH TRACE FOO get'.split(' ');
 
   it.each(['/warm', '/synth', '/dead', '/pass', '/miss'])('at %s is never served', async (prefix) => {
-    await said('GET /warm HTTP/1.1\r\nHost: a\r\n\r\n');
+    await output('GET /warm HTTP/1.1\r\nHost: a\r\n\r\n');
     const wrong: string[] = [];
     const cases = METHODS.flatMap((method) => FRAMES.map((frame) => [method, ...frame] as const));
     await Promise.all(
       cases.map(async ([method, name, fields, body]) => {
         const url = /warm|synth/.test(prefix) ? prefix : path(prefix);
-        const all = await said(
+        const all = await output(
           `${method} ${url} HTTP/1.1\r\nHost: a\r\n${fields}\r\n${body}GET /warm HTTP/1.1\r\nHost: a\r\n\r\n`,
         );
         const got = statuses(all).join();
@@ -115,7 +115,7 @@ describe('line ends in what a program puts into a head', () => {
     for (const evil of EVIL) {
       const before = origin.requests.length;
       const b = Buffer.from(evil, 'latin1').toString('base64');
-      const all = await said(`GET ${path(prefix)} HTTP/1.1\r\nHost: a\r\nB: ${b}\r\n\r\n`);
+      const all = await output(`GET ${path(prefix)} HTTP/1.1\r\nHost: a\r\nB: ${b}\r\n\r\n`);
       const head = `${all.split('\r\n\r\n')[0]}\r\n`;
       const heads = [head, ...origin.requests.slice(before).map((r) => r.head)];
       for (const each of heads) {
@@ -131,7 +131,7 @@ describe('what a program may not decide', () => {
   it.each(['/url', '/method'])('a blank in the request line: %s', async (prefix) => {
     const before = origin.requests.length;
     const b = Buffer.from('a b').toString('base64');
-    const all = await said(`GET ${path(prefix)} HTTP/1.1\r\nHost: a\r\nB: ${b}\r\n\r\n`);
+    const all = await output(`GET ${path(prefix)} HTTP/1.1\r\nHost: a\r\nB: ${b}\r\n\r\n`);
     expect([statuses(all), origin.requests.length]).toEqual([['503'], before]);
   });
 
@@ -142,7 +142,7 @@ describe('what a program may not decide', () => {
     ['/synth-coding', 'chunked'],
   ])('a coding: %s %s', async (prefix, coding) => {
     const url = path(prefix);
-    const all = await said(`GET ${url} HTTP/1.1\r\nHost: a\r\nB: ${coding}\r\n\r\n`);
+    const all = await output(`GET ${url} HTTP/1.1\r\nHost: a\r\nB: ${coding}\r\n\r\n`);
     expect(all).toMatch(/^content-length: \d+\r$/im);
     for (const head of [all, ...origin.seen(url).map((r) => r.head)]) {
       expect(head).not.toMatch(/^transfer-encoding:/im);
@@ -152,7 +152,7 @@ describe('what a program may not decide', () => {
 
 describe('what Connection names', () => {
   const post = (url: string, value: string): Promise<string> =>
-    said(
+    output(
       `POST ${url} HTTP/1.1\r\nHost: a\r\nConnection: ${value}\r\nContent-Length: 5\r\nCookie: c=d\r\n\r\nhello`,
     );
 
@@ -195,7 +195,7 @@ describe('what Connection names', () => {
       respond('200 OK', { 'Cache-Control': 'private', 'Set-Cookie': 'a=b', Connection: value }, 'body'),
     );
     for (let i = 1; i <= 2; i++) {
-      expect(await said(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(
+      expect(await output(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(
         /Content-Length: 4\r\n.*\r\n\r\nbody$/s,
       );
       expect(origin.seen(url)).toHaveLength(i);
@@ -205,7 +205,7 @@ describe('what Connection names', () => {
   it.each(['websocket', 'h2c', 'TLS/1.0', 'foo'])('an upgrade to %s that the origin grants', async (to) => {
     const url = path('/pass');
     origin.on(url, [{ send: 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nSECRET' }]);
-    const all = await said(
+    const all = await output(
       `GET ${url} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${to}\r\nHTTP2-Settings: AAMA\r\n\r\n`,
     );
     expect(statuses(all)).toEqual(['503']);
@@ -223,10 +223,10 @@ describe('keys', () => {
       const prefix = path('/key');
       for (const url of [prefix + one, prefix + other]) {
         origin.on(url, (request) => respond('200 OK', FRESH, request.url));
-        expect(await said(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+        expect(await output(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
       }
       for (const url of [prefix + one, prefix + other]) {
-        expect((await said(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`)).split('\r\n\r\n')[1]).toBe(url);
+        expect((await output(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`)).split('\r\n\r\n')[1]).toBe(url);
       }
     },
   );
@@ -237,8 +237,8 @@ describe('keys', () => {
       const url = path('/key');
       const asked = (): string[] => origin.seen(url).map((r) => /^host: (.*)\r$/im.exec(r.head)?.[1] ?? '');
       origin.on(url, (r) => respond('200 OK', FRESH, /^host: (.*)\r$/im.exec(r.head)?.[1] ?? ''));
-      await said(`GET ${url} HTTP/1.1\r\nHost: k\r\n\r\n`);
-      const body = (await said(`GET ${url} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).split('\r\n\r\n')[1];
+      await output(`GET ${url} HTTP/1.1\r\nHost: k\r\n\r\n`);
+      const body = (await output(`GET ${url} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).split('\r\n\r\n')[1];
       expect(new Set(asked()).size).toBe(asked().length);
       expect(body).toBe(asked().at(-1));
     },
@@ -250,12 +250,12 @@ describe('ranges', () => {
     'bytes=0-0|bytes=-0|bytes=-1|bytes=-99999999999999999999|bytes=5-2|bytes=0-18446744073709551615|bytes=18446744073709551615-|bytes=999-|bytes=1000-|bytes=--1|bytes=+1-2|bytes=0x1-2|bytes= 0-1|bytes=0-1,|bytes=,0-1|bytes=a-b|bytes|bytes=|bytes=-|pages=0-1|bytes=0-1;x|bytes=1.5-2|bytes=-1-2|\xff=0-1|bytes=1-0,0-1'
       .split('|')
       .concat(`bytes=${'0-0,'.repeat(500)}0-0`, `bytes=${'0-,'.repeat(1300)}0-`);
-  it('a range that is none, or many: as much as is said, and no more than there is', async () => {
+  it('a malformed range, or many: as many bytes as declared, and no more than exist', async () => {
     const url = path('/range');
     origin.on(url, respond('200 OK', FRESH, 'x'.repeat(1000)));
-    await said(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await output(`GET ${url} HTTP/1.1\r\nHost: a\r\n\r\n`);
     for (const range of RANGES) {
-      const all = await said(`GET ${url} HTTP/1.1\r\nHost: a\r\nRange: ${range}\r\n\r\n`);
+      const all = await output(`GET ${url} HTTP/1.1\r\nHost: a\r\nRange: ${range}\r\n\r\n`);
       expect(['200', '206', '416']).toContain(statuses(all)[0]);
       const at = all.indexOf('\r\n\r\n') + 4;
       expect(all.length - at).toBe(Number(/^content-length: (\d+)\r$/im.exec(all)?.[1]));
@@ -278,7 +278,7 @@ describe('ranges', () => {
         const url = path('/part');
         origin.on(url, respond(status, { ...FRESH, 'Content-Range': value }, 'body'));
         for (const range of ['', '', 'Range: bytes=1-2\r\n']) {
-          const got = statuses(await said(`GET ${url} HTTP/1.1\r\nHost: a\r\n${range}\r\n`));
+          const got = statuses(await output(`GET ${url} HTTP/1.1\r\nHost: a\r\n${range}\r\n`));
           // The claimed range was not requested.
           expect(['200', '206', '416', '503']).toContain(got[0]);
           if (range === '' && value.startsWith('bytes')) expect(got[0]).toBe('503');

@@ -440,7 +440,7 @@ describe('the forwarded head', () => {
     expect(origin.requests.slice(before)).toEqual([]);
   });
 
-  it('a pipe tells the origin to close, and lets go of it', async () => {
+  it('a pipe sends Connection: close to the origin, and closes its connection', async () => {
     const url = path();
     origin.on(url, [{ send: 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi' }, { close: true }]);
     const { conn, got } = await talk(`BREW ${url} HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n`);
@@ -844,7 +844,7 @@ describe('answers that stand', () => {
     ['a length', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody'],
     ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n'],
     ['no body', 'HTTP/1.1 204 No Content\r\n\r\n'],
-  ])('bytes behind %s answer nobody', async (_name, answer) => {
+  ])('bytes after %s are the answer to no request', async (_name, answer) => {
     const url = path('/pass');
     origin.on(url, [{ send: `${answer}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison` }]);
     expect((await get(url))?.status).toBeLessThan(300);

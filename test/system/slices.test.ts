@@ -506,7 +506,7 @@ describe('counts in the log the slices', () => {
   });
 });
 
-it('goes on with the rest of a slice that breaks off, and does so once', async () => {
+it('fetches the rest of a slice that breaks off, once', async () => {
   let breaks = 1;
   const breaking: File['reply'] = (_, range) => {
     if (range === null || Math.floor(range[0] / SLICE) !== 2 || breaks === 0) return null;
@@ -668,7 +668,7 @@ describe('clients that take a file in pieces', () => {
       (path: string, from: string) => ['-sS', '--http2-prior-knowledge', '-C', '-', '-o', path, from],
     ],
     ['wget', (path: string, from: string) => ['-q', '-c', '-O', path, from]],
-  ])('%s goes on where it left off', async (client, args) => {
+  ])('%s resumes where it left off', async (client, args) => {
     const tool = client.split(' ')[0] as string;
     if (spawnSync(tool, ['--version']).error !== undefined) return;
     const path = box.path(`resumed-${client.replaceAll(' ', '-').replace('/', '')}`);
@@ -679,7 +679,7 @@ describe('clients that take a file in pieces', () => {
     expect(asked()).toHaveLength(ALL - 2);
   });
 
-  it("apt's own client goes on where it left off", async () => {
+  it("apt's own client resumes where it left off", async () => {
     const method = '/usr/lib/apt/methods/http';
     if (!existsSync(method)) return;
     const changed = new Date(Date.now() - 1e8);

@@ -249,7 +249,7 @@ it(`shows no part of a body as the whole (PROXYD_SLOW_SEED=${SEED})`, { timeout:
     const resource = new Resource(`/try${tries}/${proxy.port}/${i}`, seed + 1);
     origin.on(resource.url, (request, n) => resource.reply(request, n));
     const clients = Array.from({ length: 7 }, (_, k) => (k === 0 ? 0 : dice.below(1600)));
-    const told = await Promise.all(
+    const reported = await Promise.all(
       clients.map(async (moment) => {
         await delay(moment);
         return ask(proxy, resource, new Dice(seed + moment));
@@ -266,10 +266,10 @@ it(`shows no part of a body as the whole (PROXYD_SLOW_SEED=${SEED})`, { timeout:
         client.close();
         seen[got.status] = (seen[got.status] ?? 0) + 1;
         const kept = judge(resource, encoding, got);
-        if (kept !== null) told.push(`kept for ${resource.url}: ${kept}\n${got.head}`);
+        if (kept !== null) reported.push(`kept for ${resource.url}: ${kept}\n${got.head}`);
       }
     }
-    wrong.push(...told.filter((text) => text !== null));
+    wrong.push(...reported.filter((text) => text !== null));
   };
   for (let i = 0; i < URLS; i += 20) {
     const some = Array.from({ length: Math.min(20, URLS - i) }, (_, k) => i + k);

@@ -86,9 +86,9 @@ it.skipIf(!can)(
       params: { vsl_space: '4m' },
     });
     const client = await connect({ dir });
-    const told: string[] = [];
+    const reported: string[] = [];
     client.onEvent = ({ event, text }) => {
-      if (event === 'trouble') told.push(text);
+      if (event === 'trouble') reported.push(text);
     };
     const fill = join(disk, 'fill');
     const fd = openSync(fill, 'w');
@@ -106,13 +106,13 @@ it.skipIf(!can)(
     const more = `${backends.join('\n')}\nsub vcl_recv { ${backends.map((_, i) => `if (req.url == "/b${i}") { set req.backend_hint = b${i}; }`).join('\n')} }`;
     const loaded = await proxy.adm(`vcl.inline many << EOT\n${backendProgram(origin.port, more)}\nEOT`);
     expect(loaded).toMatchObject({ code: 0 });
-    await until('the trouble', () => told.length > 0);
-    expect(told[0]).toMatch(/^The file of counters cannot be written \(No space left on device\)/);
-    expect(proxy.daemon.stderr).toContain(`Error: ${told[0]}`);
+    await until('the trouble', () => reported.length > 0);
+    expect(reported[0]).toMatch(/^The file of counters cannot be written \(No space left on device\)/);
+    expect(proxy.daemon.stderr).toContain(`Error: ${reported[0]}`);
     rmSync(fill);
-    await until('the end of the trouble', () => told.length > 1);
-    expect(told[1]).toMatch(/^The file of counters is written again, after \d+ failed writes/);
-    expect(told).toHaveLength(2);
+    await until('the end of the trouble', () => reported.length > 1);
+    expect(reported[1]).toMatch(/^The file of counters is written again, after \d+ failed writes/);
+    expect(reported).toHaveLength(2);
     await proxy.counterReaches('WRK.write_errors', 1);
     expect((await proxy.counters())['VBE.many.b29.req']).toBe(0);
     client.close();

@@ -94,12 +94,12 @@ describe('kill -9 of the worker', () => {
   });
 
   it('reports what happened', async () => {
-    const said = proxy.daemon.stderr.length;
+    const output = proxy.daemon.stderr.length;
     await proxy.adm('panic.clear');
     process.kill(worker(proxy), 'SIGKILL');
     await until('an answer', () => proxy.get('/').catch(() => null));
     const panic = await proxy.adm('panic.show');
-    expect(`${panic.stdout}${proxy.daemon.stderr.slice(said)}`).toMatch(/SIGKILL|signal[ =]*9|signal 9/);
+    expect(`${panic.stdout}${proxy.daemon.stderr.slice(output)}`).toMatch(/SIGKILL|signal[ =]*9|signal 9/);
   });
 
   it('keeps the log of the last moments', async () => {

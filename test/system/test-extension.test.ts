@@ -61,7 +61,7 @@ it.each([
   ['place.mjs', ONE.replace("help: 'One.'", "places: 'somewhere'"), null, "there is no state 'somewhere'"],
   ['list.mjs', ONE, 'export const tests = 5;', "it exports neither a list 'tests' nor a default"],
   ['row.mjs', ONE, 'export const tests = [{}];', "test 1: it has no 'name'"],
-  ['dead-end.mjs', ONE, null, "'dead-end' is no name for an import"],
+  ['dead-end.mjs', ONE, null, "'dead-end' is not a valid name for an import"],
 ])('refuses %s', async (name, extension, tests, message) => {
   const done = await tested(name, extension, tests);
   expect([done.code, done.stderr]).toEqual([2, expect.stringContaining(message)]);

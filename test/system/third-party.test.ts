@@ -48,8 +48,8 @@ it.skipIf(!installed(EXPORTER))(`${EXPORTER} serves the counters`, async () => {
   let exporter = await start();
   const page = await until('the metrics', async () => {
     if (!exporter.running) {
-      const said = `${exporter.stdout}${exporter.stderr}`;
-      if (!said.includes('address already in use')) throw new Error(`it has ended: ${said}`);
+      const output = `${exporter.stdout}${exporter.stderr}`;
+      if (!output.includes('address already in use')) throw new Error(`it has ended: ${output}`);
       exporter = await start();
     }
     const asked = await fetchOnce(port, '/metrics').catch(() => null);

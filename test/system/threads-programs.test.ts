@@ -108,8 +108,8 @@ it('a program is in all threads once it is loaded', async () => {
   const body = 'import picky; sub vcl_deliver { set resp.http.program = "second " + picky.thread(); }';
   expect((await load('second', body)).code).toBe(0);
   await done('vcl.use', 'second');
-  const said = (await answers()).map((answer) => field(answer, 'program'));
-  expect([...new Set(said)].sort()).toEqual(['second 0', 'second 1', 'second 2']);
+  const output = (await answers()).map((answer) => field(answer, 'program'));
+  expect([...new Set(output)].sort()).toEqual(['second 0', 'second 1', 'second 2']);
   await done('vcl.use', 'boot');
   for (const answer of await answers()) expect(field(answer, 'program')).toBeUndefined();
   await done('vcl.discard', 'second');

@@ -210,9 +210,9 @@ describe('handshakes', () => {
     const judge = async ([name, text]: readonly [string, string]): Promise<void> => {
       const url = `/t${++n}`;
       const socket = await tlsConnect(port);
-      let said = '';
+      let output = '';
       socket.on('data', (bytes: Buffer) => {
-        said += bytes.toString('latin1');
+        output += bytes.toString('latin1');
       });
       const gone = new Promise<void>((resolve) => {
         socket.on('error', () => resolve());
@@ -228,14 +228,14 @@ describe('handshakes', () => {
       const answered = (count: number): Promise<unknown> =>
         until(
           `${count} answers`,
-          () => socket.destroyed || (said.match(/HTTP\/1\.1 \d/g) ?? []).length >= count,
+          () => socket.destroyed || (output.match(/HTTP\/1\.1 \d/g) ?? []).length >= count,
         ).catch(() => undefined);
       // A slow machine has as long as it needs for the request that is right.
       await Promise.race([gone, answered(1)]);
       await Promise.race([gone, answered(2), delay(1000)]);
       await Promise.race([gone, delay(20)]);
       socket.destroy();
-      if (!said.startsWith('HTTP/1.1 200')) wrong.push(`${name}: the request before it was not answered`);
+      if (!output.startsWith('HTTP/1.1 200')) wrong.push(`${name}: the request before it was not answered`);
       if (origin.seen(url).length + origin.seen(`/smuggled${url}`).length > 0)
         wrong.push(`${name}: reached the origin`);
     };
@@ -356,7 +356,7 @@ sub vcl_synth {
   });
   afterAll(() => proxy.stop());
 
-  it('by name: an unknown one is refused where the listener says so', async () => {
+  it('by name: an unknown one is refused if the listener is configured so', async () => {
     expect((await tlsRequest(at.strict as number, { servername: 'a.example' })).status).toBe(200);
     expect((await tlsRequest(at.strict as number, { servername: '' })).status).toBe(200);
     expect(await refusal(at.strict as number, { servername: 'b.example' })).toMatch(/UNRECOGNIZED_NAME/);

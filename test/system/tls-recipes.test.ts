@@ -105,7 +105,7 @@ it('the plain listener sends to the other one, which says that it is https', asy
   ]);
 });
 
-it('a balancer that has ended TLS tells by PROXY who the client is and which name it asked for', async () => {
+it('a balancer that terminates TLS sends the client and the server name by PROXY', async () => {
   await use(
     'balanced',
     `vcl 4.1; import proxy; backend default { .host = "127.0.0.1"; .port = "8080"; }

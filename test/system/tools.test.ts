@@ -120,10 +120,10 @@ describe('proxyadm', () => {
       /^Connection failed \(nosuch\.invalid:1\): (Name or service not known|Temporary failure in name resolution)\n$/,
     ],
     [['-T', 'bogus'], 'Connection failed (bogus): "bogus" is not host:port\n'],
-  ])('%s: says why there is no connection, in the words of the system', async (args, said) => {
+  ])('%s: says why there is no connection, in the words of the system', async (args, output) => {
     const end = await tool('proxyd', 'adm', [...args, 'ping']);
     expect(end).toMatchObject({ code: 2, stdout: '' });
-    expect(end.stderr).toMatch(said);
+    expect(end.stderr).toMatch(output);
   });
 
   it('reads commands from its standard input', async () => {
@@ -370,7 +370,7 @@ describe('proxystat', () => {
     expect(await proxy.counterReaches('MAIN.cache_hit', before + 5)).toBe(before + 5);
   });
 
-  it('still tells the last values when the worker is stopped', async () => {
+  it('still prints the last values when the worker is stopped', async () => {
     const quiet = await startProxy(box, { backend: `127.0.0.1:${origin.port}` });
     await quiet.get('/one');
     await quiet.counterReaches('MAIN.client_req', 1);

@@ -140,7 +140,7 @@ function obey(edge: FakeEdge, line: string): string {
         refused: edge.refused,
       });
     default:
-      return `error: '${word}' is none of proxy, fault, clock, status, quit`;
+      return `error: '${word}' is not one of proxy, fault, clock, status, quit`;
   }
 }
 

@@ -33,7 +33,7 @@ const TEXTS = ['value', 'expect', 'fails', 'run', 'init', 'declare', 'url'] as c
 
 /** Returns the error in a row of a test file; null if it is valid. */
 export function testFault(row: unknown): string | null {
-  if (typeof row !== 'object' || row === null) return 'it is no object';
+  if (typeof row !== 'object' || row === null) return 'it is not an object';
   const test = row as Record<string, unknown>;
   if (typeof test.name !== 'string' || test.name === '') return "it has no 'name'";
   for (const member of TEXTS) {
@@ -44,11 +44,11 @@ export function testFault(row: unknown): string | null {
   if ((test.value === undefined) !== (test.expect === undefined) && test.fails === undefined)
     return "'value' and 'expect' belong together";
   if (test.state !== undefined && !(String(test.state) in STATES))
-    return `its 'state' is none of ${Object.keys(STATES).join(', ')}`;
+    return `its 'state' is not one of ${Object.keys(STATES).join(', ')}`;
   const { headers = {}, logs = [] } = test;
   if (typeof headers !== 'object' || headers === null || !areTexts(Object.values(headers)))
     return "its 'headers' are no texts by name";
-  return Array.isArray(logs) && areTexts(logs) ? null : "its 'logs' are no list of texts";
+  return Array.isArray(logs) && areTexts(logs) ? null : "its 'logs' are not a list of texts";
 }
 
 function areTexts(values: unknown[]): boolean {

@@ -25,7 +25,7 @@ function importName(file: string): string {
     .replace(/\.(?:m?js|cjs|node|so)$/, '')
     .replace(/^libvmod_/, '');
   if (!/^[A-Za-z]\w*$/.test(name))
-    throw new Error(`'${name}' is no name for an import: letters, digits and _, a letter first`);
+    throw new Error(`'${name}' is not a valid name for an import: letters, digits and _, a letter first`);
   return name;
 }
 

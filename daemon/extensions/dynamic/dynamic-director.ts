@@ -118,7 +118,7 @@ export class DynamicDirector {
     const bare = named.startsWith('[') && named.endsWith(']') ? named.slice(1, -1) : named;
     const at = port === '' ? this.#options.port : port;
     if ((isIP(bare) === 0 && !HOST_NAME.test(bare)) || !PORT.test(at)) {
-      this.#say(ctx, Tag.Error, `${shown(bare)}:${shown(at)} is no host and port`);
+      this.#say(ctx, Tag.Error, `${shown(bare)}:${shown(at)} is not a host and port`);
       return null;
     }
     const found = this.#domain(bare.toLowerCase(), at, authority, ctx.state === State.init);
@@ -132,7 +132,7 @@ export class DynamicDirector {
     if (!this.#options.hasServices)
       throw new ExtensionError(`vmod-dynamic ${this.name}.service() needs a director with a resolver`);
     if (!HOST_NAME.test(service)) {
-      this.#say(ctx, Tag.Error, `${shown(service)} is no service`);
+      this.#say(ctx, Tag.Error, `${shown(service)} is not a service name`);
       return null;
     }
     const { names, ttl, firstTimeout, retryAfter } = this.#options;

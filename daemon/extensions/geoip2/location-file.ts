@@ -26,7 +26,7 @@ export class LocationFile {
   /** @throws FileProblem */
   constructor(bytes: Buffer) {
     if (bytes.lastIndexOf(MARKER) < Math.max(0, bytes.length - DESCRIPTION))
-      throw new FileProblem('it is no MaxMind DB');
+      throw new FileProblem('it is not a MaxMind DB');
     try {
       const decoded = this.#decoded;
       this.#reader = new Reader<Response>(bytes, {
@@ -62,7 +62,7 @@ export function openLocationFile(path: string): LocationFile {
   const fd = openSync(path, READ_WITHOUT_WAITING);
   try {
     const stats = fstatSync(fd, { bigint: true });
-    if (!stats.isFile()) throw new FileProblem('it is no regular file');
+    if (!stats.isFile()) throw new FileProblem('it is not a regular file');
     if (stats.size > LARGEST) throw new FileProblem(`it has more than ${LARGEST} bytes`);
     const key = [path, stats.dev, stats.ino, stats.mtimeNs, stats.size].join();
     const known = FILES.get(key)?.deref();

@@ -128,9 +128,9 @@ function dnsBackend(
     if (ctx.vcl.makeBackend === null) throw new ExtensionError('no backends can be made here');
     return ctx.vcl.makeBackend({ host: allowed, port, hostHeader, ...tlsAs }, false);
   };
-  if (!/^\d{1,5}$/.test(port)) throw new ExtensionError(`"${port}" is no number of a port`);
+  if (!/^\d{1,5}$/.test(port)) throw new ExtensionError(`"${port}" is not a valid port`);
   if (isIP(host) !== 0) return found([host]);
-  if (!HOST_NAME.test(host)) throw new ExtensionError(`"${host}" is no name of a host`);
+  if (!HOST_NAME.test(host)) throw new ExtensionError(`"${host}" is not a valid host name`);
   const addresses = names.addresses(hostHeader, ttl);
   if (!(addresses instanceof Promise)) return found(addresses);
   return awaited('goto.dns_backend', addresses.then(found), CALL_TIMEOUT);

@@ -19,7 +19,7 @@ const BAD_VALUE = /[\0-\x08\n-\x1f\x7f]/;
 const LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):/;
 
 function add(http: HttpMessage, name: string, value: string): void {
-  if (!TOKEN.test(name)) throw new VclFailure(`header: "${shown(name)}" is no name of a field`);
+  if (!TOKEN.test(name)) throw new VclFailure(`header: "${shown(name)}" is not a valid header name`);
   if (BAD_VALUE.test(value)) throw new VclFailure(`Bad header ${name}: ${shown(value)}`);
   http.add(name, value);
 }
@@ -79,7 +79,7 @@ function substituteLines(
     if (changed === line) continue;
     const name = LINE.exec(changed)?.[1];
     if (changed !== '' && (name === undefined || BAD_VALUE.test(changed))) {
-      throw new VclFailure(`header.regsub(): "${shown(changed)}" is no field`);
+      throw new VclFailure(`header.regsub(): "${shown(changed)}" is not a header field`);
     }
     http.log?.put(http.base + MSG_UNSET, line);
     http.log?.put(http.base + MSG_HEADER, changed);

@@ -74,10 +74,10 @@ const NAME = /^[A-Za-z]\w*$/;
 
 function rows(value: unknown, what: string): [string, Row][] {
   if (value === undefined) return [];
-  if (!isRow(value)) throw new ManifestError(`its ${what} are no object`);
+  if (!isRow(value)) throw new ManifestError(`its ${what} are not an object`);
   return Object.entries(value).map(([name, row]) => {
-    if (!NAME.test(name)) throw new ManifestError(`'${name}' is no name for one of its ${what}`);
-    if (!isRow(row)) throw new ManifestError(`${name} of its ${what} is no object`);
+    if (!NAME.test(name)) throw new ManifestError(`'${name}' is not a valid name for one of its ${what}`);
+    if (!isRow(row)) throw new ManifestError(`${name} of its ${what} is not an object`);
     return [name, row];
   });
 }
@@ -125,7 +125,7 @@ function addWaiting(out: FunctionManifest, at: string, { waits, timeout }: Row):
   out.waits = true;
   if (timeout === undefined) return;
   if (typeof timeout !== 'number' || !(timeout > 0 && timeout <= LONGEST_WAIT)) {
-    throw new ManifestError(`${at}: 'timeout' is no number of seconds up to ${LONGEST_WAIT}`);
+    throw new ManifestError(`${at}: 'timeout' is not a number of seconds up to ${LONGEST_WAIT}`);
   }
   out.timeout = timeout;
 }
@@ -133,10 +133,10 @@ function addWaiting(out: FunctionManifest, at: string, { waits, timeout }: Row):
 function filterManifest(name: string, row: Row, withCode: boolean): FilterManifest {
   const side = FILTER_SIDES.find((s) => s === row.side);
   if (side === undefined)
-    throw new ManifestError(`filter ${name}: its 'side' is none of ${FILTER_SIDES.join(', ')}`);
+    throw new ManifestError(`filter ${name}: its 'side' is not one of ${FILTER_SIDES.join(', ')}`);
   const changes = FILTER_CHANGES.find((c) => c === (row.changes ?? 'length'));
   if (changes === undefined) {
-    throw new ManifestError(`filter ${name}: its 'changes' is none of ${FILTER_CHANGES.join(', ')}`);
+    throw new ManifestError(`filter ${name}: its 'changes' is not one of ${FILTER_CHANGES.join(', ')}`);
   }
   if (withCode && typeof row.open !== 'function')
     throw new ManifestError(`filter ${name} has no function 'open'`);
@@ -180,7 +180,7 @@ export function readManifest(module: unknown, name: string): Manifest {
     throw new ManifestError(`it calls itself '${String(value.name)}'`);
   }
   if (value.event !== undefined && typeof value.event !== 'function') {
-    throw new ManifestError("its 'event' is no function");
+    throw new ManifestError("its 'event' is not a function");
   }
   return collect(name, value, true);
 }

@@ -48,7 +48,7 @@ const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 function fieldName(name: unknown): string {
   if (typeof name !== 'string' || !FIELD_NAME.test(name)) {
-    throw new ExtensionError(`'${String(name)}' is no name of a header field`);
+    throw new ExtensionError(`'${String(name)}' is not a valid header name`);
   }
   return name;
 }

@@ -32,19 +32,19 @@ function readDescription(description: unknown): RunTimeDecl {
     if (value === undefined) continue;
     // A Host must not be able to inject a header line.
     if (typeof value !== 'string' || /[^!-~]/.test(value))
-      throw new ExtensionError(`'${key}' is no such text`);
+      throw new ExtensionError(`'${key}' is not a text of visible ASCII characters`);
     decl[key] = value;
   }
   for (const key of NUMBERS) {
     const value = given[key];
     if (value === undefined) continue;
     if (typeof value !== 'number' || !(value >= 0 && Number.isFinite(value)))
-      throw new ExtensionError(`'${key}' is no number from 0 on`);
+      throw new ExtensionError(`'${key}' is not a number of 0 or more`);
     decl[key] = value;
   }
   if (given.probe !== undefined && given.probe !== null) {
     const probe = typeof given.probe === 'object' ? STANDS_FOR.get(given.probe) : undefined;
-    if (probe === undefined) throw new ExtensionError("'probe' is no PROBE of the program");
+    if (probe === undefined) throw new ExtensionError("'probe' is not a PROBE of the program");
     decl.probe = probe as ProbeDecl;
   }
   if ((decl.path === undefined) === (decl.host === undefined))
@@ -124,7 +124,7 @@ export function addDirector(
   const { directors } = ctx.vcl;
   if (ctx.state !== State.init) throw new ExtensionError('directors are made in vcl_init');
   if (typeof name !== 'string' || !/^[A-Za-z][\w.-]*$/.test(name))
-    throw new ExtensionError(`'${String(name)}' is no name of a director`);
+    throw new ExtensionError(`'${String(name)}' is not a valid director name`);
   if (directors.has(name)) throw new ExtensionError(`there is a director ${name} already`);
   const made = director(name);
   directors.set(name, made);

@@ -63,7 +63,7 @@ function ofName(version: 3 | 5) {
   return (ctx: VclContext, namespace: Text, name: Text): string | null => {
     const space = NAMESPACES.get(namespace ?? '') ?? namespace ?? '';
     if (!UUID.test(space)) {
-      ctx.log.put(Tag.VCL_Error, `uuid.uuid_v${version}(): "${space.slice(0, 50)}" is no namespace`);
+      ctx.log.put(Tag.VCL_Error, `uuid.uuid_v${version}(): "${space.slice(0, 50)}" is not a namespace`);
       return null;
     }
     const hash = createHash(algorithm).update(Buffer.from(space.replaceAll('-', ''), 'hex'));

@@ -45,9 +45,9 @@ export function readKeyMaterial(path: string): KeyMaterialFile {
  * root has given a key to is the usual way (ssl-cert in Debian). */
 export function checkKeyAccess({ path, stat }: KeyMaterialFile): string | null {
   if ((stat.mode & 0o002) !== 0)
-    throw new CertificateError(`${path}: everybody may write to this key; type: chmod o-rw ${path}`);
+    throw new CertificateError(`${path}: any user may write to this key; type: chmod o-rw ${path}`);
   if ((stat.mode & 0o004) !== 0)
-    throw new CertificateError(`${path}: everybody may read this key; type: chmod o-r ${path}`);
+    throw new CertificateError(`${path}: any user may read this key; type: chmod o-r ${path}`);
   const others = othersBits(stat);
   if ((others & 0o020) !== 0) return `${path}: a group may write to this key; type: chmod g-w ${path}`;
   if ((others & 0o040) !== 0 && stat.uid !== 0)

@@ -176,11 +176,12 @@ function parseParam(text: string, p: string): Param {
     throw new SignatureError(text, type === 'ENUM' ? 'An ENUM without its values' : `Values for ${word}`);
   }
   const odd = values?.find((v) => !WORD.test(v));
-  if (odd !== undefined) throw new SignatureError(text, `'${odd}' is no word for an ENUM`);
+  if (odd !== undefined) throw new SignatureError(text, `'${odd}' is not a valid value of an ENUM`);
   let fallback: Constant | undefined;
   if (m[4] !== undefined) {
     fallback = defaultValue(type, m[4].trim(), values);
-    if (fallback === undefined) throw new SignatureError(text, `'${m[4].trim()}' is no default for ${word}`);
+    if (fallback === undefined)
+      throw new SignatureError(text, `'${m[4].trim()}' is not a valid default for ${word}`);
   }
   return { type, priv: null, name, optional, fallback, values };
 }

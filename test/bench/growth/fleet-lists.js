@@ -33,7 +33,7 @@ export function fleetLists() {
   };
   const fleet = {
     nodes: () => roll.list(),
-    log: (count) => log.last(count).map((heard) => ({ ...heard, reach: roll.reach(heard.seq) })),
+    log: (count) => log.last(count).map((received) => ({ ...received, reach: roll.reach(received.seq) })),
     programs: { list: () => Array.from({ length: PROGRAMS }, () => program) },
   };
   return ['fleet.nodes', 'fleet.log 256', 'fleet.list'].flatMap((line) =>

@@ -72,6 +72,6 @@ createServer((request, response) => {
     'Content-Length': body.length,
   });
   response.end(body);
-}).listen(0, '127.0.0.1', 1024, function told() {
+}).listen(0, '127.0.0.1', 1024, function listening() {
   console.log(this.address().port);
 });

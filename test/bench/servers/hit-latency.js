@@ -12,13 +12,13 @@ const end = performance.now() + seconds * 1000;
 await Promise.all(
   Array.from({ length: CONNECTIONS }, async (_, i) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    let told = () => undefined;
+    let onData = () => undefined;
     const lost = (cause) => {
       console.error(`hit-latency: connection ${i} to port ${port} has ended: ${cause?.message ?? ''}`);
       process.exit(1);
     };
     socket.on('error', lost).on('end', lost);
-    socket.on('data', (bytes) => told(bytes));
+    socket.on('data', (bytes) => onData(bytes));
     await new Promise((go) => socket.once('connect', go));
     await new Promise((go) => setTimeout(go, (i * EVERY_MS) / CONNECTIONS));
     while (performance.now() < end) {
@@ -28,7 +28,7 @@ await Promise.all(
       let whole = Number.POSITIVE_INFINITY;
       while (length < whole) {
         const bytes = await new Promise((go) => {
-          told = go;
+          onData = go;
         });
         const text = bytes.toString('latin1');
         const head = text.indexOf('\r\n\r\n');

@@ -47,7 +47,7 @@ function framesFor(sub, pool) {
 }
 
 export function startInstance(path, pool, perSecond) {
-  const told = { groups: 0, lost: 0 };
+  const reported = { groups: 0, lost: 0 };
   const http = createServer();
   const server = new WebSocketServer({ server: http, perMessageDeflate: false });
   const info = MAIN_COUNTERS.map((row) => ({
@@ -80,14 +80,14 @@ export function startInstance(path, pool, perSecond) {
           owed -= groups;
           if (ws.bufferedAmount > MOST_BUFFERED) {
             dropped += records;
-            if (main) told.lost += groups;
+            if (main) reported.lost += groups;
             continue;
           }
           // Sent bytes may still wait for the socket: its own copy of each.
           const copy = Buffer.from(data);
           copy.writeUInt32LE(id, 0);
           ws.send(copy);
-          if (main) told.groups += groups;
+          if (main) reported.groups += groups;
         }
         if (dropped > 0 && ws.bufferedAmount < MOST_BUFFERED / 2) {
           tell({ t: 'lost', id, records: dropped, reason: 'backpressure' });
@@ -136,7 +136,7 @@ export function startInstance(path, pool, perSecond) {
   });
   http.listen(path);
   return {
-    told,
+    reported,
     close: () => {
       for (const ws of server.clients) ws.terminate();
       http.close();

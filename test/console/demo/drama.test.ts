@@ -8,13 +8,13 @@ afterEach(() => vi.useRealTimers());
 it('has acts that begin, end and come again, and none after it was stopped', async () => {
   vi.useFakeTimers();
   const scene = newScene();
-  const told: string[] = [];
+  const reported: string[] = [];
   const done: string[] = [];
   const hand = {
     banStatic: () => Promise.resolve(done.push('ban') > 0 ? 'banned' : ''),
     loadBadProgram: () => Promise.resolve(done.push('load') > 0 ? 'refused' : ''),
   };
-  const drama = startDrama(scene, hand, (line) => told.push(line));
+  const drama = startDrama(scene, hand, (line) => reported.push(line));
   const to = (seconds: number): Promise<unknown> => vi.advanceTimersByTimeAsync(seconds * 1000);
   await to(13);
   expect(scene).toEqual({ imagesSick: true, slowness: 0, burst: 0, release: 1 });
@@ -28,8 +28,8 @@ it('has acts that begin, end and come again, and none after it was stopped', asy
   expect(done).toEqual(['ban', 'load']);
   await to(19);
   expect(scene.slowness).toBe(0);
-  expect(told).toHaveLength(10);
-  expect(told.slice(2, 4)).toEqual([expect.stringContaining('a new release'), 'banned']);
+  expect(reported).toHaveLength(10);
+  expect(reported.slice(2, 4)).toEqual([expect.stringContaining('a new release'), 'banned']);
   await to(15);
   expect(scene.imagesSick).toBe(true);
   drama.stop();

@@ -108,7 +108,7 @@ describe('strftime', () => {
 });
 
 /** A transaction of records as text. */
-function told(type: 'request' | 'bereq', text: string): LogTransaction {
+function reported(type: 'request' | 'bereq', text: string): LogTransaction {
   const side = type === 'request' ? 'c' : 'b';
   const records = text
     .trim()
@@ -121,7 +121,7 @@ function told(type: 'request' | 'bereq', text: string): LogTransaction {
   return { ...TX, type, records: Buffer.concat([start, ...records]) };
 }
 
-const CLIENT = told(
+const CLIENT = reported(
   'request',
   `ReqHeader A: in
    ReqHeader A: in2
@@ -142,7 +142,7 @@ const CLIENT = told(
    RespHeader Y: two
    RespUnset Z: gone`,
 );
-const FETCH = told(
+const FETCH = reported(
   'bereq',
   `BereqHeader A: in
    BereqHeader B: in
@@ -184,7 +184,7 @@ describe('the handling', () => {
     ['HitPass 3 10', 'PASS', 'pass', 'hitpass'],
     ['HitMiss 3 10', 'HIT', 'hit', 'hit'],
   ])('after %s and vcl_%s is %s, and %s since Varnish 7.7', (marker, method, before, since) => {
-    const tx = told('request', `VCL_call RECV\n${marker}\nVCL_call ${method}`);
+    const tx = reported('request', `VCL_call RECV\n${marker}\nVCL_call ${method}`);
     const shown = (newer: boolean): string => line('%{Varnish:handling}x', false, tx, newer);
     expect([shown(false), shown(true)]).toEqual([`${before}\n`, `${since}\n`]);
   });

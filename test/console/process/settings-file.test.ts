@@ -31,7 +31,7 @@ it.each(['', '{', 'null', '[]', '7', '{"layout":"none","bell":"yes"}', 'x'.repea
   },
 );
 
-it('goes on where it cannot write', () => {
+it('continues if it cannot write', () => {
   const path = join(dir, 'f');
   mkdirSync(path);
   const file = new SettingsFile(path);

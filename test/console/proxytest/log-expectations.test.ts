@@ -18,7 +18,7 @@ const clear: Expectation = {
   kind: 'clear',
   pattern: { shown: 'fail clear', vxid: 'any', tag: 'any', text: null },
 };
-const record = (tag: string, vxid = 1, said = ''): LogLine => ({ vxid, tag, side: 'c', text: said });
+const record = (tag: string, vxid = 1, output = ''): LogLine => ({ vxid, tag, side: 'c', text: output });
 
 function result(list: Expectation[], records: LogLine[]): boolean | null {
   const matcher = new LogMatcher(list, () => undefined);

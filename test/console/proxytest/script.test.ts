@@ -26,7 +26,7 @@ describe('commands', () => {
     ]);
   });
 
-  it('go on after a backslash, and after braces of several lines', () => {
+  it('continue after a backslash, and after braces of several lines', () => {
     expect(commands('a \\\n b\nc {\n1\n2\n} d\ne')).toEqual([
       { line: 1, words: ['a', 'b'] },
       { line: 3, words: ['c', '\n1\n2\n', 'd'] },

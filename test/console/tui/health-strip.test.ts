@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 /** A daemon that says this of itself from the tenth second on. */
-function told(changes: Record<string, number>, threads = 1): Recording {
+function reported(changes: Record<string, number>, threads = 1): Recording {
   const recording = fakeRecording(30, threads);
   const names = recording.steps.find((s) => s.kind === 'counters')?.info.map((i) => i.name) ?? [];
   const at = Object.entries(changes).map(([name, value]): [number, string] => [
@@ -45,7 +45,7 @@ const state = (name: (typeof WORKER_STATES)[number]): Record<string, number> => 
 
 describe('the strip of the daemon’s health', () => {
   it('has all figures where there is room, and drops the last of them first', async () => {
-    const recording = told({ 'WRK.loop_lag_us': 1250 });
+    const recording = reported({ 'WRK.loop_lag_us': 1250 });
     expect(await strip(recording, 120)).toBe(
       ' ● running 2h00m   0 restarts   loop 1.3ms   worker 18% 88.05M   manager 1% 61.01M   no log lost',
     );
@@ -58,7 +58,7 @@ describe('the strip of the daemon’s health', () => {
       status: 101,
       body: 'Unknown request in manager process (child not running).\nType help.',
     };
-    const recording = told(state('stopped'));
+    const recording = reported(state('stopped'));
     const commands = Object.fromEntries(
       ['backend.list -j', 'backend.list -j -p', 'ban.list -j'].map((line) => [line, nobody]),
     );
@@ -108,35 +108,39 @@ describe('the strip of the daemon’s health', () => {
     ['dead, to be replaced', 'worker dead, to be replaced'],
     ['starting', 'worker starting'],
   ] as const)('says since when the worker is %s, and shows no figures of it', async (name, words) => {
-    const text = await strip(told({ ...state(name), 'WRK.cpu': 700 }), 120);
+    const text = await strip(reported({ ...state(name), 'WRK.cpu': 700 }), 120);
     expect(text).toMatch(new RegExp(`^ ▲ ${words} since \\d\\d:\\d\\d:\\d\\d \\(7s\\) `));
     expect(text).not.toMatch(/loop|worker \d|running/);
     expect(text).toContain('manager');
-    expect(await strip(told(state(name)), 60)).toContain(words);
+    expect(await strip(reported(state(name)), 60)).toContain(words);
   });
 
-  it('calls a worker running that serves before the manager has heard of it, not one whose counters are old', async () => {
+  it('shows a worker as running that serves before its manager knows, not one whose counters are old', async () => {
     const serving = { ...state('starting'), 'MAIN.uptime': 5, 'MAIN.client_req': 9 };
-    expect(await strip(told(serving), 120)).toMatch(/running 7s/);
-    expect(await strip(told({ ...serving, 'MAIN.uptime': 7200 }), 120)).toContain('worker starting');
-    expect(await strip(told({ ...serving, 'MAIN.client_req': 0 }), 120)).toContain('worker starting');
+    expect(await strip(reported(serving), 120)).toMatch(/running 7s/);
+    expect(await strip(reported({ ...serving, 'MAIN.uptime': 7200 }), 120)).toContain('worker starting');
+    expect(await strip(reported({ ...serving, 'MAIN.client_req': 0 }), 120)).toContain('worker starting');
   });
 
   it('reports since when the worker is silent', async () => {
-    expect(await strip(told({ 'MGT.worker_silent': 9 }), 100)).toMatch(
+    expect(await strip(reported({ 'MGT.worker_silent': 9 }), 100)).toMatch(
       /^ ▲ worker silent since \d\d:\d\d:\d\d \(9s\)/,
     );
   });
 
   it('reports which threads are silent where others are not, and does not claim it of the worker', async () => {
     const silent = { 'MGT.worker_silent': 9, 'THR.2.silent': 9, 'WRK.loop_lag_us': 1250 };
-    expect(await strip(told(silent, 4), 100)).toMatch(
+    expect(await strip(reported(silent, 4), 100)).toMatch(
       /^ ▲ thread 2 silent since \d\d:\d\d:\d\d \(9s\) {3}0 restarts {3}loop 9\.00s {3}worker 18%/,
     );
-    expect(await strip(told({ ...silent, 'THR.3.silent': 5 }, 4), 100)).toMatch(/^ ▲ 2 threads silent since/);
+    expect(await strip(reported({ ...silent, 'THR.3.silent': 5 }, 4), 100)).toMatch(
+      /^ ▲ 2 threads silent since/,
+    );
     // The first thread stood still later, and says no more how long the other has been silent.
-    expect(await strip(told({ ...silent, 'MGT.worker_silent': 30 }, 4), 100)).toMatch(/^ ▲ worker silent/);
-    const stage = new Stage({ recording: told(silent, 4), columns: 60, rows: 20 });
+    expect(await strip(reported({ ...silent, 'MGT.worker_silent': 30 }, 4), 100)).toMatch(
+      /^ ▲ worker silent/,
+    );
+    const stage = new Stage({ recording: reported(silent, 4), columns: 60, rows: 20 });
     stages.push(stage);
     await stage.play(12);
     expect(spokenHealth(stage.c)).toMatch(/^Thread 2 silent since \d\d:\d\d:\d\d$/);
@@ -198,13 +202,13 @@ describe('the strip of the daemon’s health', () => {
   });
 
   it('has the worst delay of all threads', async () => {
-    expect(await strip(told({ 'WRK.loop_lag_us': 900, 'THR.0.loop_lag_us': 100 }), 100)).toContain(
+    expect(await strip(reported({ 'WRK.loop_lag_us': 900, 'THR.0.loop_lag_us': 100 }), 100)).toContain(
       'loop 900µs',
     );
   });
 
   it('warns of restarts', async () => {
-    expect(await strip(told({ 'MGT.child_start': 3, 'MGT.child_died': 2 }), 100)).toContain('2 restarts');
+    expect(await strip(reported({ 'MGT.child_start': 3, 'MGT.child_died': 2 }), 100)).toContain('2 restarts');
   });
 
   it('shows the position of a recording, and nothing about the present', async () => {
@@ -233,7 +237,7 @@ describe('the strip of the daemon’s health', () => {
   });
 
   it('speaks a state without its seconds, which would be repeated', async () => {
-    const stage = new Stage({ recording: told(state('stopped')), columns: 60, rows: 20 });
+    const stage = new Stage({ recording: reported(state('stopped')), columns: 60, rows: 20 });
     stages.push(stage);
     await stage.play(12);
     expect(spokenHealth(stage.c)).toMatch(/^Worker stopped since \d\d:\d\d:\d\d$/);

@@ -9,7 +9,7 @@ const names = (...chunks: string[]): string[] => {
 };
 
 describe('KeyParser', () => {
-  it('tells every key of fast typing apart', () => {
+  it('distinguishes every key of fast typing', () => {
     expect(names('param.show é😀')).toEqual([...'param.show'].concat('space', 'é', '😀'));
   });
 

@@ -79,7 +79,7 @@ it('a search narrows choices, and Enter takes the one that is left', async () =>
   expect(s.c.ui.state.panel).toMatchObject({ choices });
 });
 
-it('a key without a meaning says so until the next key', async () => {
+it('a key without a meaning shows a message until the next key', async () => {
   await s.keys('Z');
   expect(await s.screen()).toContain('Z does nothing here; ? lists the keys');
   await s.keys('right');

@@ -195,10 +195,10 @@ it('nothing is loaded when nothing was changed, or the editor failed, or it is r
     files,
     onEdit: () => Promise.resolve(endings.shift() ?? 0),
   });
-  for (const said of ['unchanged', 'the editor ended with status 1; nothing is loaded', 'set EDITOR']) {
+  for (const output of ['unchanged', 'the editor ended with status 1; nothing is loaded', 'set EDITOR']) {
     await s.keys('e');
     await settled(s);
-    expect(await s.screen()).toContain(said);
+    expect(await s.screen()).toContain(output);
   }
   s.c.ui.set({ readonly: true });
   await s.keys('e');

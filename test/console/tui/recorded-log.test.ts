@@ -52,7 +52,7 @@ describe('a log in a file', () => {
   it.each([
     [120, 40],
     [60, 20],
-  ])('the dashboard of %i columns counts no objects that nobody told', async (columns, rows) => {
+  ])('the dashboard of %i columns shows no object count that is unknown', async (columns, rows) => {
     const stage = await opened(columns, rows);
     expect(await stage.screen()).not.toMatch(/objects|expired|evicted|bans +0/);
   });

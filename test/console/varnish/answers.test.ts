@@ -16,8 +16,8 @@ describe('varnishstat', () => {
   it.each([
     ['in an object of their own', { version: 1, timestamp: 't', counters: { 'MAIN.client_req': row } }],
     ['beside the time', { timestamp: 't', 'MAIN.client_req': { type: 'MAIN', ...row } }],
-  ])('has its counters %s', (_name, told) => {
-    expect(parseCounters(JSON.stringify(told))).toEqual({
+  ])('has its counters %s', (_name, reported) => {
+    expect(parseCounters(JSON.stringify(reported))).toEqual({
       info: [{ name: 'MAIN.client_req', flag: 'c', format: 'i', level: 'info', description: 'Good' }],
       values: [12n],
     });

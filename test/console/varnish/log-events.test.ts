@@ -49,7 +49,7 @@ describe('events of a log', () => {
     ]);
   });
 
-  it('are not what a child is told before it starts', () => {
+  it('are not the commands sent to a child before it starts', () => {
     const log = new LogEvents();
     log.begin();
     const first = [...load('boot', '1795551775.7'), ...did('vcl.use boot'), ...did('start')];

@@ -22,28 +22,28 @@ interface Heard {
   failed: string;
 }
 
-function listener(runs = 10): { heard: Heard; handlers: LogHandlers } {
-  const heard: Heard = { live: [], past: [], ended: false, failed: '' };
+function listener(runs = 10): { received: Heard; handlers: LogHandlers } {
+  const received: Heard = { live: [], past: [], ended: false, failed: '' };
   const ids = (transactions: LogTransaction[]): number[] => transactions.map((tx) => tx.vxid);
   const handlers: LogHandlers = {
-    batch: (transactions) => heard.live.push(...ids(transactions)),
+    batch: (transactions) => received.live.push(...ids(transactions)),
     lost: () => undefined,
     failed: (message) => {
-      heard.failed = message;
+      received.failed = message;
     },
     ended: () => {
-      heard.ended = true;
+      received.ended = true;
     },
     earlier: () => {
       const run: number[] = [];
-      heard.past.unshift(run);
+      received.past.unshift(run);
       return {
         batch: (transactions) => run.push(...ids(transactions)),
-        done: () => heard.past.length < runs,
+        done: () => received.past.length < runs,
       };
     },
   };
-  return { heard, handlers };
+  return { received, handlers };
 }
 
 const settle = async (): Promise<void> => {
@@ -61,30 +61,30 @@ describe('the hub', () => {
     const bytes = Buffer.concat([request(1), request(2), begin(3)]);
     hub.push(bytes);
     hub.push(Buffer.concat([url(3, '/3'), end(3)]));
-    expect(all.heard.live).toEqual([1, 2, 3]);
-    expect(some.heard.live).toEqual([2]);
+    expect(all.received.live).toEqual([1, 2, 3]);
+    expect(some.received.live).toEqual([2]);
   });
 
-  it('tells the oldest record that is asked for, and no more', async () => {
+  it('sends the oldest record that is asked for, and no more', async () => {
     const hub = new LogHub(() => 0);
     const time = (vxid: number): Buffer => encodeRecord(Tag.Timestamp, vxid, 'c', `Start: ${vxid} 0 0`);
     hub.past([Buffer.concat([end(1), time(2)]), time(3)]);
-    const { heard, handlers } = listener();
+    const { received, handlers } = listener();
     hub.subscribe({ grouping: 'raw', query: 'Timestamp', from: 'head', once: true, max: 1 }, handlers);
     await settle();
-    expect([heard.live, heard.ended]).toEqual([[2], true]);
+    expect([received.live, received.ended]).toEqual([[2], true]);
   });
 
   it('reports what is wrong with a query', async () => {
     const one = listener();
     new LogHub(() => 0).subscribe({ grouping: 'request', from: 'tail', query: 'ReqURL !' }, one.handlers);
     await settle();
-    expect(one.heard.failed).toContain('ReqURL !');
+    expect(one.received.failed).toContain('ReqURL !');
   });
 
   it('brings what was before, and what began before and ends now, once', async () => {
     const hub = new LogHub(() => 0);
-    const { heard, handlers } = listener();
+    const { received, handlers } = listener();
     hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
     await settle();
     hub.push(Buffer.concat([end(3), request(4)]));
@@ -94,10 +94,10 @@ describe('the hub', () => {
     hub.past([request(1), Buffer.concat([request(2), begin(3), begin(6)])]);
     await settle();
     hub.push(Buffer.concat([request(5), end(6)]));
-    expect(heard.live).toEqual([4, 3, 5, 6]);
-    expect(heard.past.flat()).toEqual([1, 2]);
-    expect(later.heard.live).toEqual([5, 6]);
-    expect(later.heard.past.flat().sort()).toEqual([1, 2, 3, 4]);
+    expect(received.live).toEqual([4, 3, 5, 6]);
+    expect(received.past.flat()).toEqual([1, 2]);
+    expect(later.received.live).toEqual([5, 6]);
+    expect(later.received.past.flat().sort()).toEqual([1, 2, 3, 4]);
   });
 
   /** A request that fetched, as Varnish logs it: at its end, when its fetch has been logged. */
@@ -113,15 +113,15 @@ describe('the hub', () => {
 
   it('has a request whose fetch was logged before the stream began', async () => {
     const hub = new LogHub(() => 0);
-    const { heard, handlers } = listener();
+    const { received, handlers } = listener();
     hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
     await settle();
     const [fetch, rest] = fetched(1);
     hub.push(Buffer.concat([rest, request(3)]));
     hub.past([request(4), fetch]);
     await settle();
-    expect(heard.live).toEqual([3, 1, 2]);
-    expect(heard.past.flat()).toEqual([4]);
+    expect(received.live).toEqual([3, 1, 2]);
+    expect(received.past.flat()).toEqual([4]);
   });
 
   it('has each request once that lies in two runs of the past', async () => {
@@ -134,24 +134,24 @@ describe('the hub', () => {
       pieces.push(Buffer.concat([last, fetch]), rest);
     }
     hub.past(pieces);
-    const { heard, handlers } = listener(100);
+    const { received, handlers } = listener(100);
     hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
-    await until('all of it', () => heard.past.flat().length >= 60);
-    expect(heard.past.length).toBeGreaterThan(2);
-    expect(heard.past.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
+    await until('all of it', () => received.past.flat().length >= 60);
+    expect(received.past.length).toBeGreaterThan(2);
+    expect(received.past.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
   });
 
   it('sends a later subscriber all of it again, including what was open in between', async () => {
     const hub = new LogHub(() => 0);
     hub.past([request(1)]);
     hub.push(Buffer.concat([request(2), begin(3)]));
-    const { heard, handlers } = listener();
+    const { received, handlers } = listener();
     hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
     await settle();
     hub.push(Buffer.concat([end(3), request(4)]));
     await settle();
-    expect(heard.past.flat().sort()).toEqual([1, 2]);
-    expect(heard.live).toEqual([3, 4]);
+    expect(received.past.flat().sort()).toEqual([1, 2]);
+    expect(received.live).toEqual([3, 4]);
   });
 
   it('reads backwards only as far as more is wanted', async () => {
@@ -159,11 +159,11 @@ describe('the hub', () => {
     const pieces: Buffer[] = [];
     for (let i = 0; i < 40; i++) pieces.push(request(i + 1, `/${'x'.repeat(60_000)}`));
     hub.past(pieces);
-    const { heard, handlers } = listener(2);
+    const { received, handlers } = listener(2);
     hub.subscribe({ grouping: 'request', from: 'tail' }, handlers);
     await settle();
-    expect(heard.past.length).toBe(2);
-    const ids = heard.past.flat();
+    expect(received.past.length).toBe(2);
+    const ids = received.past.flat();
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
     expect(ids.at(-1)).toBe(40);
     expect(ids.length).toBeLessThan(30);
@@ -173,11 +173,11 @@ describe('the hub', () => {
     const hub = new LogHub(() => 0);
     hub.past([request(1)]);
     hub.push(request(2));
-    const { heard, handlers } = listener();
+    const { received, handlers } = listener();
     hub.subscribe({ grouping: 'request', from: 'head', once: true }, handlers);
     await settle();
     hub.push(request(3));
-    expect([heard.live, heard.ended]).toEqual([[1, 2], true]);
+    expect([received.live, received.ended]).toEqual([[1, 2], true]);
   });
 });
 

@@ -168,7 +168,7 @@ it('has release, counters and programs', async () => {
   expect(await session.source.command('panic.show')).toMatchObject({ status: 300 });
 });
 
-it('has its backends with their health, and what their probes said', async () => {
+it('has its backends with their health, and the results of their probes', async () => {
   expect(session.backends.map((r) => [r.name, r.admin, r.health, r.probe?.good ?? null])).toEqual([
     ['boot.default', 'probe', 'healthy', 3],
     ['boot.slow', 'probe', 'sick', 2],
@@ -198,10 +198,10 @@ it('has its requests, how the cache took them, and why', () => {
   ]);
   expect(session.traffic.sample.addressOf('boot.default')).toBe('192.0.2.7:8080');
   const [miss, hit] = [0, 1].map((i) => session.log.kept.at(i)?.transactions ?? []);
-  const said = (group = miss): string[] =>
+  const output = (group = miss): string[] =>
     why(group ?? [], { earlier: [], bans: null, since: 0 }).map(({ sentence }) => sentence);
-  expect(said(miss)[0]).toContain(
+  expect(output(miss)[0]).toContain(
     'hit-for-miss: the response of 1 was not cacheable; this lasts for another 1m40s',
   );
-  expect(said(hit)[0]).toContain('fresh for another 1m58s');
+  expect(output(hit)[0]).toContain('fresh for another 1m58s');
 });

@@ -69,7 +69,7 @@ describe('a manager of certificates', () => {
     expect(worker.installed.get('auto:a.example')?.chain).not.toBe(chain);
   });
 
-  test('renews at once when the authority says so', async () => {
+  test('renews at once when the authority suggests it', async () => {
     const { ca, time } = bench;
     const { events } = await bench.run();
     await expect.poll(() => events.length).toBe(1);
@@ -124,7 +124,7 @@ describe('a manager of certificates', () => {
     expect(events[0]).toContain('the authority offers dns-01, and neither http-01 nor tls-alpn-01');
   });
 
-  test('binds the account to an external one, and says so where it lacks', async () => {
+  test('binds the account to an external one, and reports a missing one', async () => {
     const { ca } = bench;
     const hmacKey = Buffer.from('secret of the external account');
     ca.external = new Map([['kid-1', hmacKey]]);

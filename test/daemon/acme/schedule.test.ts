@@ -60,7 +60,7 @@ describe('a renewal', () => {
   const certificate = { chain: '', key: '', notBefore: NOW, notAfter: NOW + 90 * DAY, renewalId: 'a.b' };
   const state = { ...newEntryState('https://ca.example/', ['a.example']), certificate };
 
-  test('is due after two thirds of the life, or when the authority says so', () => {
+  test('is due after two thirds of the lifetime, or when the authority suggests it', () => {
     expect(renewalTime(certificate, null)).toBe(NOW + 60 * DAY);
     expect(renewalTime(certificate, { start: 1, end: 2, at: 1 })).toBe(1);
     expect(renewalTime(certificate, { start: NOW, end: NOW + 99 * DAY, at: NOW + 70 * DAY })).toBe(

@@ -826,7 +826,7 @@ describe('kept connections', () => {
 });
 
 describe('acquire', () => {
-  it('tells a refused connection and holds the address down for a moment', async () => {
+  it('reports a refused connection and holds the address down for a moment', async () => {
     const at = await origin(OK);
     const { port } = at;
     at.stop();

@@ -160,7 +160,7 @@ describe('.resolve', () => {
     return { notes, seen };
   }
 
-  it('follows the name, keeps the old address while it cannot be resolved, and tells once of each', async () => {
+  it('follows the name, keeps the old address while it cannot be resolved, and reports each once', async () => {
     const { notes, seen } = await renewed(['192.0.2.1', '192.0.2.2', null, null, '192.0.2.3']);
     expect(seen).toEqual(['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2', '192.0.2.2', '192.0.2.3']);
     expect(notes).toEqual([

@@ -101,7 +101,7 @@ describe('probe settings', () => {
     expect(settings(probe)).toMatchObject(shape);
   });
 
-  it('take a request line by line, or a path, and the name the backend wants to hear', () => {
+  it('take a request line by line, or a path, and the host name for the backend', () => {
     expect(settings({ request: ['GET /x HTTP/1.1', 'Host: y'] }).request.toString()).toBe(
       'GET /x HTTP/1.1\r\nHost: y\r\n\r\n',
     );
@@ -300,7 +300,7 @@ describe('a poll', () => {
     expect([found.bits.join(''), found.text]).toEqual(['4Xr', 'Read error 104 (Connection reset by peer)']);
   });
 
-  it('of an origin that hangs, or never closes, ends at its timeout and lets go', async () => {
+  it('of an origin that hangs, or never closes, ends at its timeout and closes the connection', async () => {
     const at = await origin((socket, received) => {
       if (received.startsWith('GET /keep')) socket.write(OK);
     });

@@ -63,7 +63,7 @@ describe('backends made at run time', () => {
     expect([...backends.values()].map(({ decl }) => 'shownAs' in decl)).toEqual([false, false]);
   });
 
-  it('go through a backend of the program, and are behind it until they go', () => {
+  it('connect via a backend of the program until they are removed', () => {
     const through = made.at({ host: '192.0.2.1' }, true) as Backend;
     const behind = made.at({ host: '192.0.2.9', via: '192.0.2.1:80', authority: 'a.test' }, false) as Backend;
     const aimed = vi.fn();

@@ -162,7 +162,7 @@ describe('a connection through another backend', () => {
     );
   });
 
-  it('goes on with the declared preamble', async () => {
+  it('sends the declared preamble next', async () => {
     expect(await begun('.host = "four.test"; .authority = ""; .preamble = :aGFsbG8=:;')).toBe(
       `${START}!\x11\0\x0c${TO_FOUR}\0Phallo#`,
     );

@@ -263,7 +263,7 @@ describe('a failure that is not for keeping', () => {
     expect(b.counters.n_object).toBe(2);
   });
 
-  it('leaves markers that are none of a failure: what is behind them must not come back', () => {
+  it('keeps markers that are not of a failure: the objects under them must not reappear', () => {
     const b = new Bench();
     b.put('/a', 1, 'public');
     b.put('/a', 2, 'private', { ttl: 20, grace: 0, flags: OF_HIT_MISS });
@@ -440,17 +440,17 @@ describe('streaming', () => {
     b.cache.filling.unbusy(stale.busy);
     const [, hit] = b.lookup('/a');
     expect(hit.oc).toBe(stale.busy);
-    let told = 0;
+    let reported = 0;
     b.cache.reading.onProgress(hit.oc, {
       progress: () => {
-        told++;
+        reported++;
         expect(b.cache.facts.isFailed(hit.oc)).toBe(true);
         b.cache.references.deref(hit.oc);
       },
     });
     b.cache.filling.fail(stale.busy);
     b.cache.references.deref(stale.busy);
-    expect(told).toBe(1);
+    expect(reported).toBe(1);
     const [grace, again] = b.lookup('/a');
     expect(grace).toBe(LookupAnswer.GRACE);
     expect(b.cache.facts.vxidOf(again.oc)).toBe(1);
@@ -622,7 +622,7 @@ describe('storage', () => {
     expect(b.ask('/big')).toBe('MISS');
   });
 
-  it('puts objects where they are told, in turn when they are not, and adds Transient', () => {
+  it('puts objects into the named storage, in turn if none is named, and adds Transient', () => {
     const b = new Bench([
       { name: 'one', kind: 'malloc', size: 1 << 20 },
       { name: 'two', kind: 'malloc', size: 1 << 20 },

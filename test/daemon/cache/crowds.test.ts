@@ -139,7 +139,7 @@ function play(steps: readonly Record<string, unknown>[], only: string | null): v
       each((b) => {
         const [answer, out] = b.lookup(s.key, s.fields, s.more);
         const { facts, references } = b.cache;
-        const told = [
+        const reported = [
           answer,
           ...[out.oc, out.stale].map((oc) => (oc === 0 ? 0 : facts.vxidOf(oc))),
           out.busy !== 0,
@@ -147,7 +147,7 @@ function play(steps: readonly Record<string, unknown>[], only: string | null): v
         for (const oc of [out.oc, out.stale]) if (oc !== 0) references.deref(oc);
         if (only === null && out.busy !== 0) references.deref(out.busy);
         ocs.push(out.busy);
-        return told;
+        return reported;
       });
       if (only !== null && ocs[0] !== 0) pending.push({ key: s.key, fields: s.fields, ocs: ocs as [Oc, Oc] });
     } else if (s.op === 'end' && pending.length > 0) {

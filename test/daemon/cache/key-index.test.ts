@@ -26,7 +26,7 @@ describe('KeyIndex', () => {
     expect([...handles].filter(([key, oh]) => index.findOrAdd(key) !== oh)).toEqual([]);
   });
 
-  it('lets go of many at once as of one by one', () => {
+  it('removes many at once as one by one', () => {
     const index = new KeyIndex(1, 2);
     const handles = Uint32Array.from({ length: 20_000 }, (_, i) => index.findOrAdd(`/path/${i}`));
     for (let from = 0; from < 10_000; from += BATCH) {
@@ -41,7 +41,7 @@ describe('KeyIndex', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('tells keys apart that differ in length, in one byte, or beyond any block', () => {
+  it('distinguishes keys that differ in length, in one byte, or beyond any block', () => {
     const index = new KeyIndex(1, 2);
     const long = 'x'.repeat(100_000);
     const keys = [

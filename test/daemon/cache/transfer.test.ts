@@ -25,14 +25,14 @@ function loop() {
 }
 
 class Reader implements ProgressReader {
-  told = 0;
+  reported = 0;
   here = false;
   meanwhile: () => void = () => undefined;
 
   progress(): void {
     // A reader that has left is not called.
     expect(this.here).toBe(true);
-    this.told++;
+    this.reported++;
     this.meanwhile();
   }
 }
@@ -60,7 +60,7 @@ it('notifies each remaining reader once, whoever joins and leaves meanwhile', ()
         else if (what === 'go') go(reader);
         else {
           const there = readers.filter((each) => each.here);
-          const before = readers.map((each) => each.told);
+          const before = readers.map((each) => each.reported);
           reader.meanwhile = () => {
             reader.meanwhile = () => undefined;
             if (other.here) go(other);
@@ -70,9 +70,9 @@ it('notifies each remaining reader once, whoever joins and leaves meanwhile', ()
           turn();
           reader.meanwhile = () => undefined;
           for (const [i, each] of readers.entries()) {
-            const told = each.told - (before[i] as number);
-            if (there.includes(each) && each.here) expect(told).toBe(1);
-            else expect(told).toBeLessThanOrEqual(1);
+            const reported = each.reported - (before[i] as number);
+            if (there.includes(each) && each.here) expect(reported).toBe(1);
+            else expect(reported).toBeLessThanOrEqual(1);
           }
         }
         expect(transfer.readerCount).toBe(readers.filter((each) => each.here).length);
@@ -81,7 +81,7 @@ it('notifies each remaining reader once, whoever joins and leaves meanwhile', ()
   );
 });
 
-it('tells many some in each turn, and everybody what is new since, to the end', () => {
+it('notifies some of many listeners in each turn, and all of them of later progress until the end', () => {
   const step = fc.constantFrom('grow', 'grow', 'turn', 'turn', 'leave', 'come');
   fc.assert(
     fc.property(fc.array(fc.tuple(step, fc.nat(99)), { maxLength: 40 }), (steps) => {

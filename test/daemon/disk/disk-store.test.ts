@@ -102,7 +102,7 @@ it('forgets objects, not purges, when there are more purges than it keeps', asyn
   }
 });
 
-it('begins empty when both copies of the journal are damaged, and tells', async () => {
+it('begins empty when both copies of the journal are damaged, and reports it', async () => {
   const files = await filesWith();
   for (const name of files.contents.keys()) if (name.startsWith('journal')) files.flip(name, 100);
   const store = await openStore(files);
@@ -296,7 +296,7 @@ it('starts without a segment that cannot be read', async () => {
   expect(await bodyIn(after, '/a')).toBeNull();
 });
 
-it('tells the caller of a purge that it would not survive, and purges all the same', async () => {
+it('reports to the caller of a purge that it would not survive, and purges all the same', async () => {
   const files = await filesWith();
   const store = await openStore(files);
   files.fails = (call) => (call === 'sync' ? new Error('EIO') : null);
@@ -318,7 +318,7 @@ it('writes a thousand purges that come at once in a few groups', async () => {
   expect(syncs).toBeLessThanOrEqual(4);
 });
 
-it('tells keys apart, and variants of a key by their finder', async () => {
+it('distinguishes keys, and variants of a key by their finder', async () => {
   const store = await openStore(new FaultyFiles());
   for (const variant of [1, 2, 3])
     await store.put(object(store, '/a', { variant, body: bodyOf(variant, 10) }));
@@ -537,7 +537,7 @@ it('reads into a buffer again once its reader is done, and what is stored again 
   await stored.done();
 });
 
-it('removes what another version has written, and says so', async () => {
+it('removes files of another version, and reports it', async () => {
   const files = await filesWith();
   const name = [...files.contents.keys()].find((one) => one.startsWith('segment-')) as string;
   const { bytes } = files.contents.get(name) as { bytes: Buffer };

@@ -5,7 +5,7 @@ import { parseEdgeConfig } from '../../../daemon/edge/edge-config.ts';
 import { edgeOperation } from '../../../daemon/edge/edge-operations.ts';
 import { makeProvider } from '../../../daemon/edge/providers/make-provider.ts';
 
-function told(provider: string, event: Partial<Invalidation>, settings = ''): string {
+function reported(provider: string, event: Partial<Invalidation>, settings = ''): string {
   const config = parseEdgeConfig(`provider = ${provider}\n${settings}`, 'test');
   const whole: Invalidation = {
     kind: 'purge',
@@ -84,5 +84,5 @@ it.each<[string, Partial<Invalidation>, string, string?]>([
   ],
   ['cloudflare', files, 'rejected: this network has no such rule (rule_fallback = reject)'],
 ])('%s %o: %s', (provider, event, expected, settings) => {
-  expect(told(provider, event, settings)).toBe(expected);
+  expect(reported(provider, event, settings)).toBe(expected);
 });

@@ -16,7 +16,7 @@ const KEPT = 12;
 interface Reading {
   /** Text, with includes as {host url} and a ! after those whose failure is forgiven; null if passed unchanged. */
   text: string | null;
-  said: string[];
+  output: string[];
 }
 
 /** @param cuts where the document is cut; with `settles`, the parser settles what it can there. */
@@ -26,8 +26,8 @@ function read(
   cuts: readonly number[] = [],
   settles = false,
 ): Reading {
-  const said: string[] = [];
-  const put = (text: string): void => void said.push(text);
+  const output: string[] = [];
+  const put = (text: string): void => void output.push(text);
   const parser = new EsiParser(features, '/dir/page?a=/b', { error: put, warning: put, note: put });
   let text = '';
   let at = 0;
@@ -57,7 +57,7 @@ function read(
   parser.feed(document.subarray(from));
   const found = parser.end();
   take();
-  return { text: found ? text : null, said };
+  return { text: found ? text : null, output };
 }
 
 const CASES: readonly [string, string | null, string[], Partial<EsiFeatures>?][] = [
@@ -174,10 +174,10 @@ const CASES: readonly [string, string | null, string[], Partial<EsiFeatures>?][]
 ];
 
 describe('The parser of edge-side includes', () => {
-  it.each(CASES)('reads %j', (markup, text, said, features = {}) => {
+  it.each(CASES)('reads %j', (markup, text, output, features = {}) => {
     const document = Buffer.from(markup, 'latin1');
     const whole = read(document, { ...NONE, ...features });
-    expect(whole).toEqual({ text, said });
+    expect(whole).toEqual({ text, output });
     for (const cut of sampled([...document.keys(), document.length])) {
       expect(read(document, { ...NONE, ...features }, [cut])).toEqual(whole);
       expect(read(document, { ...NONE, ...features }, [cut], true)).toEqual(whole);
@@ -219,7 +219,7 @@ describe('The parser of edge-side includes', () => {
     const long = Buffer.from(`<a><esi:include src="/${'x'.repeat(70_000)}"/>y<esi:include src="/f"/>`);
     const expected = {
       text: '<a>y{ /f}',
-      said: ['ERR after 3 ESI 1.0 <esi:include> has more than 65536 bytes in src= attribute'],
+      output: ['ERR after 3 ESI 1.0 <esi:include> has more than 65536 bytes in src= attribute'],
     };
     expect(read(long, NONE)).toEqual(expected);
     const open = Buffer.from(long.toString().replace('"/>', '/>'));

@@ -78,7 +78,7 @@ describe('an answer', () => {
     ['answer({ problem: "no" });', '\tno'],
     ['answer({ problem: "no", malformed: true });', 'Malformed VMOD ext'],
     ['answer({ kind: "esm", manifest: 5 });', 'its description is damaged'],
-    ['answer({ kind: "esm", manifest: { functions: { "a b": {} } } });', "'a b' is no name"],
+    ['answer({ kind: "esm", manifest: { functions: { "a b": {} } } });', "'a b' is not a valid name"],
     [
       'answer({ kind: "esm", manifest: { functions: { f: { signature: "INT f()", places: "nowhere" } } } });',
       "there is no state 'nowhere'",

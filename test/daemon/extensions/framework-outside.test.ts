@@ -226,7 +226,7 @@ describe('the context', () => {
       'null',
       '/path?b=2&a=1',
       expect.stringMatching(/^Bad header A/),
-      "'A B' is no name of a header field",
+      "'A B' is not a valid header name",
       'a header field takes a text, not number',
       expect.stringMatching(/^Bad header A/),
       'the head of an object cannot be changed',

@@ -124,7 +124,7 @@ describe('the description of a function that waits', () => {
     [{ waits: 'yes' }, "function f: 'waits' is neither true nor false"],
     [{ waits: true, places: 'client' }, 'function f: nothing can wait in vcl_hash'],
     [{ waits: true, places: 'init' }, 'function f: nothing can wait in vcl_init'],
-    [{ waits: true, timeout: 0 }, "function f: 'timeout' is no number of seconds up to 3600"],
+    [{ waits: true, timeout: 0 }, "function f: 'timeout' is not a number of seconds up to 3600"],
   ])('%j', (more, message) => {
     const row = { signature: 'VOID f()', call: () => undefined, ...more };
     expect(() => readManifest({ extension: { abi: 1, functions: { f: row } } }, 'ext')).toThrow(message);

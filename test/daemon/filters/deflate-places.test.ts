@@ -27,7 +27,7 @@ describe('the places of deflate blocks', () => {
     expect(deflatePlaces(BLOCKS)).toEqual({ start: 80, last: 136, stop: 146 });
   });
 
-  it('stand behind a file name and what else a head holds', () => {
+  it('follow the file name and the other fields of the header', () => {
     const head = Buffer.concat([
       Buffer.from([31, 139, 8, 4 + 8 + 16 + 2, 0, 0, 0, 0, 0, 3, 2, 0, 1, 1]),
       Buffer.from('name\0remark\0', 'latin1'),

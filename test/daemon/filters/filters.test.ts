@@ -326,7 +326,7 @@ describe('filters of a delivery', () => {
     }
   });
 
-  it('say what is behind the data that they break on', async () => {
+  it('report data after the end of the stream', async () => {
     for (const behind of [Buffer.from([0]), Buffer.from('junk'), PACKED]) {
       const { chain, records } = deliveryChain('gunzip', { gzipped: true });
       const taking = await new Taking(chain).give([PACKED, behind], false);

@@ -103,7 +103,7 @@ describe('the trailer of a gzip stream', () => {
 });
 
 describe('an unpacked stream', () => {
-  it('is the same split at every place, behind any head', async () => {
+  it('is the same split at every place, after any header', async () => {
     for (const head of HEADS) {
       const stream = Buffer.concat([head, DATA]);
       expect(unpackAtOnce(stream, 1000)?.equals(TEXT)).toBe(true);

@@ -17,7 +17,7 @@ interface Begin {
 function reader({ since = null, catchUp = 1e6, kept }: Begin = {}) {
   const bus = new FakeBus();
   const calls: string[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const log = new FleetLog();
   const cache = {
     since,
@@ -33,7 +33,7 @@ function reader({ since = null, catchUp = 1e6, kept }: Begin = {}) {
     log,
     isOwn: (id) => id.startsWith('mine.'),
     catchUp: () => catchUp,
-    report: (_, text) => told.push(text),
+    report: (_, text) => reported.push(text),
     changed: () => {},
     cache: {
       since: () => cache.since,
@@ -81,7 +81,7 @@ function reader({ since = null, catchUp = 1e6, kept }: Begin = {}) {
     bus.connected = true;
     void made.run();
   };
-  return { bus, calls, told, log, cache, made, begin, away };
+  return { bus, calls, reported, log, cache, made, begin, away };
 }
 const open: FleetReader[] = [];
 afterEach(() => {
@@ -112,7 +112,7 @@ describe('a fresh cache', () => {
     await vi.waitFor(() => expect(r.made.counters).toEqual({ applied: 1, refused: 2, gaps: 0, flushed: 0 }), {
       timeout: 20_000,
     });
-    expect(r.told).toEqual(['Fleet: message 2 of other refused: not JSON']);
+    expect(r.reported).toEqual(['Fleet: message 2 of other refused: not JSON']);
     expect(r.log.last(9).map((e) => [e.seq, e.from, e.kind, e.subject, e.state, e.problem])).toEqual([
       [1, 'self', 'purge', 'a/', 'applied', null],
       [2, 'other', null, '', 'refused', 'not JSON'],
@@ -154,7 +154,7 @@ describe('a cache that is kept', () => {
     await vi.waitFor(() => expect(r.cache.kept).toEqual(at(3)), { timeout: 20_000 });
   });
 
-  it('lets go of its objects when nothing was missed', async () => {
+  it('serves its deferred objects when nothing was missed', async () => {
     const r = reader({ since: 1, kept: at(1) });
     r.bus.put(purge('a/'));
     r.made.workerStarted();
@@ -239,7 +239,7 @@ describe('after a gap', () => {
     await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 20_000 });
   });
 
-  it('old objects that cannot be banned wait on, which is said, until they can be', async () => {
+  it('old objects that cannot be banned stay deferred, which is logged, until they can be', async () => {
     const r = reader({ catchUp: 20 });
     await r.begin();
     await r.away(() => {
@@ -248,18 +248,20 @@ describe('after a gap', () => {
       r.bus.put(purge('a/'));
     });
     await reaches(r.calls, ['hold', 'flush', 'let go']);
-    const said = r.told.filter((text) => text.includes('remain on hold'));
-    expect(said).toEqual(
+    const output = r.reported.filter((text) => text.includes('remain on hold'));
+    expect(output).toEqual(
       Array(2).fill('Fleet: old objects remain on hold, because they cannot be banned: no answer'),
     );
   });
 
-  it('old objects are served meanwhile with fleet_gap=serve, and it is said', async () => {
+  it('old objects are served meanwhile with fleet_gap=serve, which is logged', async () => {
     const r = reader({ catchUp: null });
     await r.begin();
     await r.away(() => r.bus.put(purge('a/')));
     await reaches(r.calls, ['1 other purge a/']);
-    expect(r.told).toContain('Fleet: behind by 1 messages; old objects are served until they are applied');
+    expect(r.reported).toContain(
+      'Fleet: behind by 1 messages; old objects are served until they are applied',
+    );
   });
 
   it('what was asked before the connection was lost does not make it current', async () => {
@@ -320,13 +322,13 @@ describe('after a gap', () => {
     });
     await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 20_000 });
     expect(r.calls).toEqual(['flush']);
-    expect(r.told).toContain(`Fleet: ${why}: everything that was fetched before is banned`);
+    expect(r.reported).toContain(`Fleet: ${why}: everything that was fetched before is banned`);
     r.bus.put(purge('f/'));
     await reaches(r.calls, ['flush', `${r.bus.last} other purge f/`]);
     expect(r.made.counters.flushed).toBe(1);
   });
 
-  it('so far behind that it counts as one, old objects wait until it has caught up', async () => {
+  it('too far behind: counts as a gap, old objects are deferred until it has caught up', async () => {
     const r = reader();
     await r.begin();
     r.bus.pending = 10_000;

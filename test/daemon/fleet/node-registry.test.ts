@@ -49,7 +49,7 @@ it('looks at the first waiter only, however many there are', async () => {
   expect((await Promise.all(all)).every(({ applied }) => applied === 3)).toBe(true);
 });
 
-it('answers so many in one turn, and the others after that, whoever comes and goes meanwhile', async () => {
+it('answers a limited number in one turn and the others later, whichever nodes join and leave meanwhile', async () => {
   vi.spyOn(turns, 'mayContinue').mockReturnValue(true);
   const { made, beat } = registry();
   beat('b', 0);
@@ -65,7 +65,7 @@ it('answers so many in one turn, and the others after that, whoever comes and go
 });
 
 describe('a message has come', () => {
-  it('not to these, of whom the first ten by name are named', () => {
+  it('but not to all nodes, of which the first ten by name are listed', () => {
     const { made, beat } = registry();
     for (const n of [7, 3, 12, 1, 9, 5, 14, 2, 11, 4, 13, 6, 10, 8])
       beat(`n${String(n).padStart(2, '0')}`, 1);
@@ -170,7 +170,7 @@ it('forgets nobody while the bus carries not even its own sign of life, and wait
   expect(made.count).toBe(1);
 });
 
-it('lists the nodes by name, with what they said last', () => {
+it('lists the nodes by name, with their last report', () => {
   const { made, beat, pass } = registry();
   beat('c', 3, false);
   pass(1000);

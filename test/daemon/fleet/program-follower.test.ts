@@ -271,7 +271,7 @@ describe('an operator', () => {
     expect([...f.bus.entries.keys()]).toEqual(['program.a']);
   });
 
-  it('is told when someone else was faster', async () => {
+  it('is refused when another node was faster', async () => {
     const f = follower();
     await f.store('a');
     await f.store('b');
@@ -297,7 +297,7 @@ describe('an operator', () => {
     expect(f.here.active).toBe('b');
   });
 
-  it('is told what is certain when the bus does not answer, or is not there', async () => {
+  it('gets an exact error when the bus does not answer, or is absent', async () => {
     const f = follower();
     expect((await f.made.load('a', [{ name: '/f', text: 'a' }], '/p')).text).toBe(
       'The bus is not connected: nothing was changed.',

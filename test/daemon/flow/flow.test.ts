@@ -54,7 +54,7 @@ describe('a flow', () => {
     ]);
   });
 
-  it('tells its source once when there is room, and nobody before the last piece is taken', () => {
+  it('calls room() of its source once, and ends only when the last piece was taken', () => {
     const { source, sink, flow, outcomes } = flowing(false);
     expect([source.write('a'), flow.state]).toEqual(['wait', 'full']);
     sink.writer?.room();

@@ -331,7 +331,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   },
 );
 
-it('give no client a foreign byte, and let go of every object', { timeout: 60_000 }, async () => {
+it('give no client a foreign byte, and release every object', { timeout: 60_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(act, fc.boolean()), { minLength: 5, maxLength: 60, size: 'max' }),

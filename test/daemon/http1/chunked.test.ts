@@ -72,7 +72,7 @@ function calls(chunks: readonly string[]): [string, number][] {
 }
 
 describe('the sink', () => {
-  it('gets all the small chunks of a read at once, and hears how many they were', () => {
+  it('receives all small chunks of a read at once, with their number', () => {
     expect(calls(Array.from('abc'.repeat(3000)))).toEqual([['abc'.repeat(3000), 9000]]);
   });
 

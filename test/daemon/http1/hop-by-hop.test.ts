@@ -150,7 +150,7 @@ describe('connectionHas', () => {
     ]);
   });
 
-  it.each(['keep-alive', 'Keep-Alive', 'close'])('reads what stands behind a usual %s', (usual) => {
+  it.each(['keep-alive', 'Keep-Alive', 'close'])('reads the options after a usual %s', (usual) => {
     for (let twice = 0; twice < 2; twice++) {
       const msg = new HttpMessage(0);
       msg.push('connection', `Connection: ${usual}`);

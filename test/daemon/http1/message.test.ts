@@ -12,7 +12,7 @@ function message(...lines: string[]): HttpMessage {
 const fields = (m: HttpMessage): string[] => m.lines.slice(0, m.n);
 
 describe('join', () => {
-  it('puts the values of all lines where the first was, and tells nobody', () => {
+  it('joins the values of all lines at the first one, without log records', () => {
     const m = message('A: 1', 'VARY: x', 'B: 2', 'Vary:  y', 'C: 3', 'vary: ');
     m.lend(Buffer.from('lent'), 0);
     const records: string[] = [];

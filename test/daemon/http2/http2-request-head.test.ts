@@ -99,7 +99,7 @@ describe('a request', () => {
     expect(headOf([...GET, ['cookie', 'a=1']]).lines).toEqual(['cookie: a=1']);
   });
 
-  it('ends a cookie without a space, also behind an empty crumb', () => {
+  it('ends a cookie without a space, also after an empty crumb', () => {
     const { lines } = headOf([...GET, ['cookie', 'a=b'], ['cookie', '']]);
     expect(lines).toContain('cookie: a=b;');
   });

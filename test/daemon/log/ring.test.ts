@@ -116,7 +116,7 @@ describe('log ring', () => {
     expect(texts(reader).texts.at(-1)).toBe('n39999');
   });
 
-  it('does not show a block whose end is missing, and resumes behind it', () => {
+  it('skips a block whose end is missing, and resumes after it', () => {
     const { writer, log } = open();
     log.put(Tag.VCL_Log, 'whole');
     writer.flush();
@@ -179,7 +179,7 @@ describe('log ring', () => {
     expect(readFileSync(victim, 'utf8')).toBe('precious');
   });
 
-  it('counts and tells of what it cannot write', () => {
+  it('counts and reports blocks that it cannot write', () => {
     const messages: string[] = [];
     const errors = { write_errors: 0 };
     const trouble = new WriteTrouble('The log', errors, (text) => messages.push(text));
@@ -249,7 +249,7 @@ describe('log ring', () => {
     expect(seen.map((text) => text.replace(/x+$/, ''))).toEqual(numbers(0, 3000));
   });
 
-  it('gives the lock back when a write throws, loses that block alone, and tells of it', () => {
+  it('releases the lock when a write throws, loses only that block, and reports it', () => {
     const place = RingPlace.begin(path, SIZE);
     const logs = new ThreadLogs(ownMemory(), 0, 1, RingWriter.stagingFor(place));
     const lock = new SharedLock(new Int32Array(new SharedArrayBuffer(LOCK_WORDS * 4)), 0, 0);

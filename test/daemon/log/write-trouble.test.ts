@@ -3,7 +3,7 @@ import { WriteTrouble } from '../../../daemon/log/write-trouble.ts';
 
 const full = Object.assign(new Error('ENOSPC: no space'), { code: 'ENOSPC' });
 
-it('tells at once, then once a minute, and when it is over', () => {
+it('reports at once, then once a minute, and at the end', () => {
   const counters = { write_errors: 0 };
   const messages: string[] = [];
   let now = 0;

@@ -267,7 +267,7 @@ describe('mistakes at the start', () => {
     );
   });
 
-  it('tells the compiler’s message', async () => {
+  it('shows the compiler’s message', async () => {
     const f = await start('-d');
     const file = join(f.dir, 'bad.vcl');
     writeFileSync(file, 'error');
@@ -299,10 +299,10 @@ describe('mistakes at the start', () => {
 
   it('take parameters of Varnish that have no effect, and report it', async () => {
     const f = await start('-d');
-    const said =
+    const output =
       '\nParameter "workspace_thread" has no effect here: requests do not run on a pool of threads.';
-    expect(await f.manager.command('param.set workspace_thread 4k')).toEqual({ status: 200, body: said });
-    expect(await f.manager.command('param.reset workspace_thread')).toEqual({ status: 200, body: said });
+    expect(await f.manager.command('param.set workspace_thread 4k')).toEqual({ status: 200, body: output });
+    expect(await f.manager.command('param.reset workspace_thread')).toEqual({ status: 200, body: output });
     expect(await f.manager.command('param.set workspace_thread 4x')).toMatchObject({ status: 106 });
     expect(await f.manager.command('param.set workspace_thread 1m')).toEqual({
       status: 106,

@@ -36,7 +36,7 @@ const sockets: Accept = (server, accepted) =>
 interface Pair {
   readonly wire: ClientWire;
   readonly client: Socket;
-  readonly heard: string[];
+  readonly arrived: string[];
 }
 
 const cleanUp: (() => void)[] = [];
@@ -54,18 +54,18 @@ async function pair(accept: Accept, path?: string): Promise<Pair> {
   const client = connect({ ...at, host: '127.0.0.1', allowHalfOpen: true });
   const wire = await accepted;
   if (client.connecting) await once(client, 'connect');
-  const heard: string[] = [];
+  const arrived: string[] = [];
   wire.begin({
-    receive: (buf, start, end) => heard.push(keep(buf, start, end).toString('latin1')),
-    receivedEnd: () => heard.push('end'),
-    lost: () => heard.push('lost'),
+    receive: (buf, start, end) => arrived.push(keep(buf, start, end).toString('latin1')),
+    receivedEnd: () => arrived.push('end'),
+    lost: () => arrived.push('lost'),
   });
   cleanUp.push(() => {
     client.destroy();
     wire.destroy();
     server.close();
   });
-  return { wire, client, heard };
+  return { wire, client, arrived };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -95,16 +95,16 @@ describe.each([
   ['sockets', sockets],
 ])('over %s', (kind, accept) => {
   it('knows both ends, reads and answers', async () => {
-    const { wire, client, heard } = await pair(accept);
+    const { wire, client, arrived } = await pair(accept);
     expect(wire.remote).toMatchObject({ address: '127.0.0.1', port: client.localPort });
     expect(wire.local).toMatchObject({ address: '127.0.0.1', port: client.remotePort });
     expect(wire.fd).toBeGreaterThan(2);
     client.write('question');
     await turn();
-    expect(heard).toEqual([]);
+    expect(arrived).toEqual([]);
     wire.resume();
-    await until('the question', () => heard.length > 0);
-    expect(heard).toEqual(['question']);
+    await until('the question', () => arrived.length > 0);
+    expect(arrived).toEqual(['question']);
     if (kind === 'handles') expect(turns).toEqual([8]);
     expect(wire.write(bytesOf('ans'))).toBe('more');
     expect(wire.write(own(Buffer.from('we'), Buffer.from('r')))).toBe('more');
@@ -114,22 +114,22 @@ describe.each([
   });
 
   it('does not read while it is paused', async () => {
-    const { wire, client, heard } = await pair(accept);
+    const { wire, client, arrived } = await pair(accept);
     wire.resume();
     client.write('a');
-    await until('one', () => heard.length === 1);
+    await until('one', () => arrived.length === 1);
     wire.pause();
     client.write('b');
     client.end();
     for (let i = 0; i < 20; i++) await turn();
-    expect(heard).toEqual(['a']);
+    expect(arrived).toEqual(['a']);
     wire.resume();
-    await until('the end', () => heard.includes('end'));
-    expect(heard).toEqual(['a', 'b', 'end']);
+    await until('the end', () => arrived.includes('end'));
+    expect(arrived).toEqual(['a', 'b', 'end']);
   });
 
   it('keeps the order of what the kernel does not take, and says when all has left', async () => {
-    const { wire, client, heard } = await pair(accept);
+    const { wire, client, arrived } = await pair(accept);
     wire.resume();
     const written = fill(wire);
     expect(wire.isSending).toBe(true);
@@ -149,7 +149,7 @@ describe.each([
     expect((await received(client, all.length)).equals(all)).toBe(true);
     await until('both are told', () => flushed === 2);
     expect(wire.queued).toBe(0);
-    expect(heard).not.toContain('end');
+    expect(arrived).not.toContain('end');
   });
 
   it.each([
@@ -182,31 +182,31 @@ describe.each([
     await until('it is released', () => holds.at(-1) === 0);
   });
 
-  it('tells in a later turn that nothing waits', async () => {
+  it('calls back in a later turn when nothing is queued', async () => {
     const { wire } = await pair(accept);
-    let told = false;
+    let reported = false;
     wire.flushed(() => {
-      told = true;
+      reported = true;
     });
-    expect(told).toBe(false);
-    await until('told', () => told);
+    expect(reported).toBe(false);
+    await until('told', () => reported);
   });
 
   it('still answers a client that has ended its side, and is gone when both have', async () => {
-    const { wire, client, heard } = await pair(accept);
+    const { wire, client, arrived } = await pair(accept);
     wire.resume();
     client.end('last');
-    await until('the end', () => heard.includes('end'));
-    expect([...heard, wire.isGone]).toEqual(['last', 'end', false]);
+    await until('the end', () => arrived.includes('end'));
+    expect([...arrived, wire.isGone]).toEqual(['last', 'end', false]);
     wire.write(bytesOf('answer'));
     wire.end();
     expect((await received(client, Number.POSITIVE_INFINITY)).toString()).toBe('answer');
-    await until('it is gone', () => heard.includes('lost'));
-    expect([...heard, wire.isGone]).toEqual(['last', 'end', 'lost', true]);
+    await until('it is gone', () => arrived.includes('lost'));
+    expect([...arrived, wire.isGone]).toEqual(['last', 'end', 'lost', true]);
   });
 
   it('ends after what has queued, takes nothing more, and waits for the end of the client', async () => {
-    const { wire, client, heard } = await pair(accept);
+    const { wire, client, arrived } = await pair(accept);
     wire.resume();
     const written = Buffer.concat(fill(wire));
     let flushed = false;
@@ -218,42 +218,42 @@ describe.each([
     expect(wire.write(own(Buffer.from('later'), Buffer.from('still')))).toBe('more');
     expect((await received(client, Number.POSITIVE_INFINITY)).equals(written)).toBe(true);
     await until('all has left', () => flushed);
-    expect(heard).toEqual([]);
+    expect(arrived).toEqual([]);
     client.end();
-    await until('it is gone', () => heard.includes('lost'));
-    expect(heard).toEqual(['end', 'lost']);
+    await until('it is gone', () => arrived.includes('lost'));
+    expect(arrived).toEqual(['end', 'lost']);
   });
 
   it('is lost once, later, however it is destroyed', async () => {
-    const { wire, client, heard } = await pair(accept);
+    const { wire, client, arrived } = await pair(accept);
     wire.resume();
     fill(wire);
-    wire.flushed(() => heard.push('flushed'));
+    wire.flushed(() => arrived.push('flushed'));
     wire.destroy();
     wire.destroy();
     wire.reset();
     wire.end();
     wire.resume();
-    expect([wire.isGone, heard, wire.write(own(piece(1)))]).toEqual([true, [], 'more']);
+    expect([wire.isGone, arrived, wire.write(own(piece(1)))]).toEqual([true, [], 'more']);
     client.on('error', () => undefined).resume();
-    await until('it is gone', () => heard.length > 0);
+    await until('it is gone', () => arrived.length > 0);
     for (let i = 0; i < 5; i++) await turn();
-    expect(heard).toEqual(['lost']);
+    expect(arrived).toEqual(['lost']);
   });
 
   it('resets', async () => {
-    const { wire, client, heard } = await pair(accept);
+    const { wire, client, arrived } = await pair(accept);
     wire.resume();
     const error = once(client.resume(), 'error');
     wire.reset();
     await expect(error.then(([cause]) => (cause as NodeJS.ErrnoException).code)).resolves.toBe('ECONNRESET');
-    await until('it is gone', () => heard.length > 0);
-    expect(heard).toEqual(['lost']);
+    await until('it is gone', () => arrived.length > 0);
+    expect(arrived).toEqual(['lost']);
   });
 
   it('is lost when the client resets, and when a write fails', async () => {
     for (const reads of [true, false]) {
-      const { wire, client, heard } = await pair(accept);
+      const { wire, client, arrived } = await pair(accept);
       if (reads) wire.resume();
       client.resetAndDestroy();
       await once(client, 'close');
@@ -264,34 +264,34 @@ describe.each([
           await turn();
         }
       }
-      await until('it is gone', () => heard.length > 0);
-      expect(heard).toEqual(['lost']);
+      await until('it is gone', () => arrived.length > 0);
+      expect(arrived).toEqual(['lost']);
     }
   });
 
   it('is lost when what has queued fails', async () => {
-    const { wire, client, heard } = await pair(accept);
+    const { wire, client, arrived } = await pair(accept);
     fill(wire);
-    wire.flushed(() => heard.push('flushed'));
+    wire.flushed(() => arrived.push('flushed'));
     client.resetAndDestroy();
-    await until('it is gone', () => heard.length > 0);
-    expect(heard).toEqual(['lost']);
+    await until('it is gone', () => arrived.length > 0);
+    expect(arrived).toEqual(['lost']);
   });
 
   it('works on a Unix socket, which has no addresses', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'wire-'));
     cleanUp.push(() => rmSync(directory, { recursive: true }));
-    const { wire, client, heard } = await pair(accept, join(directory, 's'));
+    const { wire, client, arrived } = await pair(accept, join(directory, 's'));
     expect([wire.remote, wire.local]).toEqual([null, null]);
     expect(wire.fd).toBeGreaterThan(2);
     wire.resume();
     client.write('question');
-    await until('the question', () => heard.length > 0);
+    await until('the question', () => arrived.length > 0);
     wire.write(bytesOf('answer'));
     wire.end();
     expect((await received(client, Number.POSITIVE_INFINITY)).toString()).toBe('answer');
     client.end();
-    await until('it is gone', () => heard.includes('lost'));
-    expect(heard).toEqual(['question', 'end', 'lost']);
+    await until('it is gone', () => arrived.includes('lost'));
+    expect(arrived).toEqual(['question', 'end', 'lost']);
   });
 });

@@ -3,11 +3,16 @@ import { expect, it } from 'vitest';
 import { DescriptorGuard, descriptorLimit } from '../../../daemon/net/descriptor-guard.ts';
 
 function guard(limit: number) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const stats = { sess_fail: 0, sess_fail_emfile: 0 };
   const clock = { now: 100 };
-  const made = new DescriptorGuard({ limit, stats, now: () => clock.now, report: (text) => told.push(text) });
-  return { made, told, stats, clock };
+  const made = new DescriptorGuard({
+    limit,
+    stats,
+    now: () => clock.now,
+    report: (text) => reported.push(text),
+  });
+  return { made, reported, stats, clock };
 }
 
 it.each([
@@ -24,17 +29,19 @@ it.each([
   expect(stats).toEqual({ sess_fail: 1, sess_fail_emfile: 1 });
 });
 
-it('is told at once, and then every ten seconds with how many there were', () => {
-  const { made, told, clock } = guard(100);
+it('is reported at once, then every ten seconds with the count', () => {
+  const { made, reported, clock } = guard(100);
   for (let i = 0; i < 5; i++) made.turnsAway(99);
   clock.now += 9;
   made.turnsAway(99);
-  expect(told.map((text) => text.slice(0, 50))).toEqual([
+  expect(reported.map((text) => text.slice(0, 50))).toEqual([
     'Out of descriptors: a client was turned away, 99 o',
   ]);
   clock.now += 1;
   made.turnsAway(98);
-  expect(told[1]).toMatch(/^Out of descriptors: 6 clients were turned away, 98 of 100 are in use\. Raise/);
+  expect(reported[1]).toMatch(
+    /^Out of descriptors: 6 clients were turned away, 98 of 100 are in use\. Raise/,
+  );
 });
 
 it('reads the limit of the process', () => {

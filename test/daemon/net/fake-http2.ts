@@ -90,7 +90,7 @@ export class FakeHttp2 extends FakeSession {
   }
 
   /** The words for all that the client has got. */
-  told(): string {
+  reported(): string {
     const reader = new HpackReader();
     const status = (block: Buffer): number =>
       Number(reader.read(block).find(([name]) => name === ':status')?.[1]);

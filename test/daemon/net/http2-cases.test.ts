@@ -10,7 +10,7 @@ interface Case {
   readonly name: string;
   readonly params: Readonly<Record<string, number>>;
   readonly bytes: Buffer;
-  readonly told: string;
+  readonly reported: string;
 }
 
 /** Longer cases are cut at so many places only. */
@@ -22,21 +22,21 @@ const ROW = /^\| (RFC [^|]+) \| ([^|]+) \| `([^|]+)` \| `([^|]+)` \|$/;
 const cases: Case[] = readFileSync(new URL('http2-cases.md', import.meta.url), 'utf8')
   .split('\n')
   .flatMap((line) => {
-    const [, section, name, sent, told] = ROW.exec(line) ?? [];
-    if (sent === undefined || told === undefined) return [];
+    const [, section, name, sent, reported] = ROW.exec(line) ?? [];
+    if (sent === undefined || reported === undefined) return [];
     const params = Object.fromEntries(
       [...sent.matchAll(/PARAM (\w+)=(\d+) ; /g)].map(([, param, value]) => [param, Number(value)]),
     );
     const bytes = bytesOfFrames(sent.replaceAll(/PARAM \S+ ; /g, ''));
-    return [{ name: `${section}: ${name}`, params, bytes, told }];
+    return [{ name: `${section}: ${name}`, params, bytes, reported }];
   });
 
 /** The words for what a client gets that sends the bytes in these pieces, and whether its connection goes on. */
 function play({ params }: Case, pieces: readonly Buffer[]): string {
   const one = new FakeHttp2(params, false);
   for (const piece of pieces) one.bytes(piece);
-  const told = one.told();
-  return one.session.isOpen ? told : `${told}, closed`;
+  const reported = one.reported();
+  return one.session.isOpen ? reported : `${reported}, closed`;
 }
 
 function halves(bytes: Buffer): Buffer[][] {
@@ -51,11 +51,11 @@ describe('a client', () => {
   });
 
   it.each(cases)('$name', (each) => {
-    const told = each.told.includes('GOAWAY') ? `${each.told}, closed` : each.told;
-    expect(play(each, [each.bytes])).toBe(told);
+    const reported = each.reported.includes('GOAWAY') ? `${each.reported}, closed` : each.reported;
+    expect(play(each, [each.bytes])).toBe(reported);
     for (const pieces of sampled(halves(each.bytes)))
-      expect(play(each, pieces), `cut at ${pieces[0]?.length}`).toBe(told);
+      expect(play(each, pieces), `cut at ${pieces[0]?.length}`).toBe(reported);
     const single = Array.from(each.bytes, (_, at) => each.bytes.subarray(at, at + 1));
-    if (single.length < 20_000) expect(play(each, single), 'byte by byte').toBe(told);
+    if (single.length < 20_000) expect(play(each, single), 'byte by byte').toBe(reported);
   });
 });

@@ -85,7 +85,7 @@ describe('the raw client', () => {
     passive.close();
   });
 
-  it('tells how a connection has ended, and says what came where a frame does not', async () => {
+  it('shows how a connection has ended, and the frames received instead of an expected one', async () => {
     const client = await Http2Client.connect(port);
     client.send(frame(FRAME.PING, FLAG.ACK, 0, 'too long'), frame(FRAME.DATA, 0, 1, 'x'));
     await client.frame(FRAME.GOAWAY);

@@ -70,7 +70,7 @@ describe('a flood', () => {
       const taken = flood(one, bytesOfFrames(each), AT_ONCE * 5);
       one.settle();
       expect(Math.abs(taken - borne)).toBeLessThanOrEqual(8);
-      expect(one.told()).toMatch(/GOAWAY ENHANCE_YOUR_CALM$/);
+      expect(one.reported()).toMatch(/GOAWAY ENHANCE_YOUR_CALM$/);
       expect(one.stats[counter]).toBe(1);
       expect(one.stats.h2_goaway_calm).toBe(1);
       expect(one.stats.sc_overload).toBe(1);
@@ -138,7 +138,7 @@ describe('resets', () => {
       expect(one.stats.h2_streams).toBe(101);
       expect(one.stats[counter]).toBe(1);
       expect(one.stats.sc_rapid_reset).toBe(1);
-      expect(one.told()).toMatch(/GOAWAY ENHANCE_YOUR_CALM$/);
+      expect(one.reported()).toMatch(/GOAWAY ENHANCE_YOUR_CALM$/);
       expect(one.records.join('\n')).toContain(
         'HTTP/2 ENHANCE_YOUR_CALM: too many streams were begun and reset',
       );
@@ -163,7 +163,7 @@ describe('resets', () => {
     for (let i = 0; i < 30; i++) one.frames(`GET(${2 * i + 1} /slow) ; RST_STREAM(${2 * i + 1}) #8`);
     expect(one.ran).toHaveLength(10);
     expect(one.stats.h2_streams_refused).toBe(20);
-    expect(one.told()).toContain('RST_STREAM(21) REFUSED_STREAM');
+    expect(one.reported()).toContain('RST_STREAM(21) REFUSED_STREAM');
   });
 });
 
@@ -202,13 +202,13 @@ describe('a header block', () => {
     one.settle();
     const used = process.memoryUsage();
     const { user } = process.cpuUsage(before);
-    expect(one.told()).toBe('RST_STREAM(1) ENHANCE_YOUR_CALM');
+    expect(one.reported()).toBe('RST_STREAM(1) ENHANCE_YOUR_CALM');
     expect(one.stats.h2_flood_hpack).toBe(1);
     expect(one.ran).toEqual([]);
     expect(user).toBeLessThan(500_000);
     expect(used.heapUsed + used.external - heap.heapUsed - heap.external).toBeLessThan(16 << 20);
     // The table has stayed in step, and others are served.
-    expect(one.frames('GET(3 /next)').told()).toMatch(/200\(3\)$/);
+    expect(one.frames('GET(3 /next)').reported()).toMatch(/200\(3\)$/);
   });
 
   it('that comes again and again as a bomb ends the connection', () => {
@@ -217,7 +217,7 @@ describe('a header block', () => {
     for (let i = 0; i < 500 && one.session.isOpen; i++) one.bytes(Buffer.concat(blocks(2 * i + 1, bomb)));
     expect(one.stats.h2_flood_hpack).toBe(101);
     expect(one.stats.h2_flood_error).toBe(1);
-    expect(one.told()).toMatch(/GOAWAY ENHANCE_YOUR_CALM$/);
+    expect(one.reported()).toMatch(/GOAWAY ENHANCE_YOUR_CALM$/);
   });
 
   it('that throws the whole table out for each field costs what its bytes do', () => {

@@ -28,7 +28,7 @@ describe('answers without a window', () => {
     afterSeconds(one, 5);
     expect(one.session.isOpen).toBe(true);
     afterSeconds(one, 2);
-    expect(one.told()).toBe('200(1) ; 200(3) ; GOAWAY ENHANCE_YOUR_CALM');
+    expect(one.reported()).toBe('200(1) ; 200(3) ; GOAWAY ENHANCE_YOUR_CALM');
     expect(one.stats.sc_bankrupt).toBe(1);
     expect(one.stats.h2_goaway_calm).toBe(1);
     expect(one.records).toContain('Error HTTP/2 ENHANCE_YOUR_CALM: no answer has a window');
@@ -47,7 +47,7 @@ describe('answers without a window', () => {
     expect(one.session.isOpen).toBe(true);
     // They end by themselves when nothing was taken of them for idle_send_timeout.
     afterSeconds(one, 20);
-    expect(one.told()).toBe('200(1) ; RST_STREAM(1) CANCEL');
+    expect(one.reported()).toBe('200(1) ; RST_STREAM(1) CANCEL');
     expect(one.session.isOpen).toBe(true);
   });
 
@@ -63,7 +63,7 @@ describe('answers without a window', () => {
     const one = new FakeHttp2().frames(`GET(1 ${LARGE}) ; WINDOW_UPDATE(0) #1000000`);
     afterSeconds(one, 200, 'WINDOW_UPDATE(1) #600');
     expect(one.session.isOpen).toBe(true);
-    expect(one.told()).toBe('200(1)');
+    expect(one.reported()).toBe('200(1)');
   });
 
   it('are given up after send_timeout where the client takes a byte now and then', () => {
@@ -73,7 +73,7 @@ describe('answers without a window', () => {
     ] as const) {
       const one = new FakeHttp2(LIMITS).frames(first);
       afterSeconds(one, 800, each);
-      expect(one.told(), each).toContain('RST_STREAM(1) CANCEL');
+      expect(one.reported(), each).toContain('RST_STREAM(1) CANCEL');
     }
   });
 
@@ -81,7 +81,7 @@ describe('answers without a window', () => {
     const urgent = 'GET(1 /400000*abcd) {priority=u=0}';
     const one = new FakeHttp2(LIMITS).frames(`SETTINGS(0) [4=2000000] ; ${urgent} ; GET(3 /40000*efgh)`);
     afterSeconds(one, 80, 'WINDOW_UPDATE(0) #20000');
-    expect(one.told()).toBe('200(1) ; 200(3)');
+    expect(one.reported()).toBe('200(1) ; 200(3)');
     expect(one.body(3)).toBe('');
     one.frames('WINDOW_UPDATE(0) #2000000');
     expect(one.body(3)).toHaveLength(40_000 * 11);
@@ -134,10 +134,10 @@ describe('a client that reads nothing', () => {
     one.wire.takes = false;
     one.frames('GET(1 /a)').frames('GET(3 /b) ; GET(5 /c)');
     then(one);
-    expect(one.told()).toBe('304(1)');
+    expect(one.reported()).toBe('304(1)');
     one.wire.drain();
     one.settle();
-    expect(one.told()).toContain('304(1) ; 304(3) ; 304(5)');
+    expect(one.reported()).toContain('304(1) ; 304(3) ; 304(5)');
     afterSeconds(one, 10);
     expect(one.session.isOpen).toBe(false);
   });
@@ -175,7 +175,7 @@ describe('uploads that nobody reads', () => {
     const kept = one.requests.reduce((sum, req) => sum + req.session.inputLength, 0);
     expect(kept).toBe(100 * 65535);
     one.frames(`DATA(1) ${'61'.repeat(100)}`);
-    expect(one.told()).toBe('RST_STREAM(1) FLOW_CONTROL_ERROR');
+    expect(one.reported()).toBe('RST_STREAM(1) FLOW_CONTROL_ERROR');
     // It is not kept any longer.
     expect(one.requests[0]?.session.inputLength).toBe(0);
   });
@@ -222,7 +222,7 @@ describe('GOAWAY of a client', () => {
     req.ended = true;
     req.session.requestDone();
     one.settle();
-    expect([one.told(), one.session.isOpen]).toEqual(['204(1)', false]);
+    expect([one.reported(), one.session.isOpen]).toEqual(['204(1)', false]);
     expect(one.stats.sc_rem_close).toBe(1);
   });
 
@@ -249,9 +249,9 @@ describe('a worker that ends', () => {
     expect(one.body(3)).toBe('/three');
     one.bytes(echo).frames('GET(5 /five)');
     answer(one);
-    const said = one.got.filter(({ type }) => type === FRAME.GOAWAY);
-    expect(said.map(({ payload }) => payload.readUInt32BE(0))).toEqual([0x7fffffff, 3]);
-    expect(one.told()).toContain('RST_STREAM(5) REFUSED_STREAM');
+    const output = one.got.filter(({ type }) => type === FRAME.GOAWAY);
+    expect(output.map(({ payload }) => payload.readUInt32BE(0))).toEqual([0x7fffffff, 3]);
+    expect(one.reported()).toContain('RST_STREAM(5) REFUSED_STREAM');
     expect(one.session.isOpen).toBe(false);
     expect(one.stats.h2_goaway_graceful).toBe(1);
     expect(one.stats.sc_resp_close).toBe(1);
@@ -266,7 +266,7 @@ describe('a worker that ends', () => {
     expect(one.session.isOpen).toBe(false);
   });
 
-  it('tells a client that has only just sent its preface', () => {
+  it('sends GOAWAY to a client that has just sent its preface', () => {
     const one = new FakeHttp2({}, false);
     one.session.shutdown();
     one.bytes(Buffer.concat([PREFACE, settingsFrame()]));
@@ -287,7 +287,7 @@ describe('the preface', () => {
   });
 });
 
-describe('a request whose length is 0 and whose stream goes on', () => {
+describe('a request with length 0 whose stream stays open', () => {
   const OPEN = 'POST(1) {content-length=0}';
 
   it('begins when its stream ends, and not before', () => {
@@ -297,7 +297,7 @@ describe('a request whose length is 0 and whose stream goes on', () => {
     expect(one.requests).toHaveLength(0);
     one.frames('DATA(1 END_STREAM)');
     expect(one.requests).toHaveLength(1);
-    expect(one.told()).toContain('200(1)');
+    expect(one.reported()).toContain('200(1)');
   });
 
   it.each([
@@ -305,12 +305,12 @@ describe('a request whose length is 0 and whose stream goes on', () => {
     ['says no more', (one: FakeHttp2) => afterSeconds(one, 5), 'RST_STREAM(1) CANCEL'],
     ['takes it back', (one: FakeHttp2) => one.frames('RST_STREAM(1) #8'), 'nothing'],
     ['goes', (one: FakeHttp2) => one.session.lost(), 'nothing'],
-  ])('never begins where its client %s', (_name, act, said) => {
+  ])('never begins where its client %s', (_name, act, output) => {
     const one = new FakeHttp2().frames(OPEN);
     act(one);
     one.settle();
     expect(one.requests).toHaveLength(0);
-    expect(one.told()).toBe(said);
+    expect(one.reported()).toBe(output);
     expect(one.stats.refused_length_zero).toBe(1);
     expect(one.session.running).toBe(0);
   });

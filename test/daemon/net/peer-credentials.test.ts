@@ -69,7 +69,7 @@ describe('who asks', () => {
   });
   const core = (active: object | null): Core => ({ active }) as unknown as Core;
 
-  it('is a program that imports unix, or one behind its labels', () => {
+  it('is a program that imports unix, or one that its labels point to', () => {
     expect(wantsPeers(core(null))).toBe(false);
     expect(wantsPeers(core(program('std')))).toBe(false);
     expect(wantsPeers(core(program('std', 'unix')))).toBe(true);

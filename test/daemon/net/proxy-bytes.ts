@@ -20,8 +20,13 @@ export function tlv(type: number, value: Uint8Array | string): Buffer {
 }
 
 /** A version 2 preamble; `told` overrides the length it claims. */
-export function v2(command: number, family: number, body: Uint8Array = bytes(), told = body.length): Buffer {
-  return Buffer.concat([SIGNATURE, bytes(command, family, told >> 8, told & 255), body]);
+export function v2(
+  command: number,
+  family: number,
+  body: Uint8Array = bytes(),
+  reported = body.length,
+): Buffer {
+  return Buffer.concat([SIGNATURE, bytes(command, family, reported >> 8, reported & 255), body]);
 }
 
 /** A version 2 preamble that ends in its checksum; `change` breaks it. */

@@ -169,7 +169,7 @@ describe.each(CASES)('%s', (_name, preamble, outcome) => {
     expect(found.length).toBe(refused ? 0 : preamble.length);
   });
 
-  it('is the same in front of a request and behind other bytes', () => {
+  it('is the same before a request and after other bytes', () => {
     const before = Buffer.from('PROXY \r\n');
     const whole = join(before, preamble, REQUEST);
     const found = parseProxyPreamble(whole, before.length, whole.length) as ProxyPreamble;

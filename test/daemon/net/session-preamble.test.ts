@@ -11,7 +11,7 @@ function opened(): FakeSession {
 }
 
 /** Records but those of the opening and the end. */
-function told(t: FakeSession): string[] {
+function reported(t: FakeSession): string[] {
   return t.records.filter((r) => r.startsWith('Proxy') || r.startsWith('Error'));
 }
 
@@ -56,10 +56,10 @@ describe('a session of a PROXY listener', () => {
     const t = opened();
     for (const byte of Buffer.concat([TCP4, Buffer.from(get('/'))])) t.receive(bytes(byte));
     expect(t.ran).toEqual(['/']);
-    expect(told(t)).toEqual(['Proxy 1 1.2.3.4 1111 5.6.7.8 2222']);
+    expect(reported(t)).toEqual(['Proxy 1 1.2.3.4 1111 5.6.7.8 2222']);
   });
 
-  it('keeps attributes, and none when none were told', () => {
+  it('keeps attributes, and none if the preamble has none', () => {
     const t = opened();
     t.receive(v2(0x21, 0x11, Buffer.concat([IPV4, tlv(1, 'h2')])));
     expect(Buffer.from(t.session.proxyAttributes?.get(1) ?? []).toString()).toBe('h2');
@@ -131,7 +131,7 @@ describe('a session of a PROXY listener', () => {
     const t = opened();
     const addresses = family === 0x11 ? IPV4 : IPV6;
     t.receive(v2(0x21, family, Buffer.concat([addresses, tlv(5, 'x'.repeat(length - 3))])));
-    expect(told(t).filter((r) => r.startsWith('Error'))).toEqual(error === null ? [] : [error]);
+    expect(reported(t).filter((r) => r.startsWith('Error'))).toEqual(error === null ? [] : [error]);
     expect(t.stats.sc_rx_junk).toBe(error === null ? 0 : 1);
   });
 });

@@ -142,7 +142,7 @@ describe('between two turns', () => {
     expect(one.wire.isGone).toBe(true);
   });
 
-  it('a request that waits is left reading, so that its client is heard', () => {
+  it('a waiting request keeps reading, so that the end of its client is noticed', () => {
     const one = busySession();
     const { answer } = one;
     one.answer = (req) => {

@@ -71,7 +71,7 @@ describe('requests on one connection', () => {
       'in a packet of its own',
       (text: string) => [text.slice(0, -3 - get('/next').length), text.slice(-3 - get('/next').length)],
     ],
-  ])('goes on behind a body that ends %s', (_name, cut) => {
+  ])('continues after a body that ends %s', (_name, cut) => {
     const one = new FakeSession();
     one.answer = (req) => (one.ran.length === 1 ? drain(5)(req) : req.session.requestDone());
     for (const part of cut(`${get('/body', 'Content-Length: 5\r\n')}hello${get('/next')}`)) one.receive(part);
@@ -80,7 +80,7 @@ describe('requests on one connection', () => {
 });
 
 describe('the buffers of requests', () => {
-  it('go on to the next connection once the last request is over', () => {
+  it('are reused by the next connection once the last request is over', () => {
     const shared = newSharedParts();
     const one = new FakeSession(false, null, {}, shared);
     let used: Request | null = null;
@@ -106,7 +106,7 @@ describe('the buffers of requests', () => {
     expect(two.ran).toEqual(['/b']);
   });
 
-  it('go on from a connection without a request', () => {
+  it('are reused after a connection without a request', () => {
     const shared = newSharedParts();
     const one = new FakeSession(false, null, {}, shared);
     one.receive('GET /a HTTP/1.1\r\nX: y\r\n');
@@ -157,14 +157,14 @@ describe('a client that has ended its side', () => {
       one.answer = (req) => req.attachBody(5);
       one.receive(get('/up', 'Content-Length: 5\r\n') + sent);
       one.session.receivedEnd();
-      const heard = (how: string): void => {
+      const received = (how: string): void => {
         what = how;
       };
       one.session.body?.start(
         sinkOf(
           () => undefined,
-          () => heard('end'),
-          heard,
+          () => received('end'),
+          received,
         ),
       );
       expect(what).toBe(expected);
@@ -175,29 +175,29 @@ describe('a client that has ended its side', () => {
 describe('a pipe', () => {
   it('receives data of its client, and its end, from before it began', () => {
     const one = new FakeSession();
-    const heard: string[] = [];
+    const received: string[] = [];
     one.answer = () => {};
     one.receive(`${get('/pipe')}more`);
     one.session.receivedEnd();
     one.session.startPipe(
       sinkOf(
-        (piece) => void heard.push(textOf(piece)),
-        () => heard.push('end'),
-        () => heard.push('lost'),
+        (piece) => void received.push(textOf(piece)),
+        () => received.push('end'),
+        () => received.push('lost'),
       ),
     );
-    expect(heard).toEqual(['more', 'end']);
+    expect(received).toEqual(['more', 'end']);
   });
 
   /** A pipe whose other end is being replaced. */
   function interrupted() {
     const one = new FakeSession();
-    const heard: string[] = [];
+    const received: string[] = [];
     const tap = (name: string): Sink =>
       sinkOf(
-        (piece) => void heard.push(`${name} ${textOf(piece)}`),
-        () => heard.push(`${name} end`),
-        () => heard.push(`${name} lost`),
+        (piece) => void received.push(`${name} ${textOf(piece)}`),
+        () => received.push(`${name} end`),
+        () => received.push(`${name} lost`),
       );
     let req: Request | null = null;
     one.answer = (begun) => {
@@ -206,22 +206,22 @@ describe('a pipe', () => {
     one.receive(get('/pipe'));
     one.session.startPipe(tap('first'));
     one.session.interruptPipe();
-    return { one, heard, tap, req: req as unknown as Request };
+    return { one, received, tap, req: req as unknown as Request };
   }
 
   it('that gets another end keeps for it what comes meanwhile', () => {
-    const { one, heard, tap } = interrupted();
+    const { one, received, tap } = interrupted();
     one.receive('more');
     one.session.receivedEnd();
     expect(one.wire.paused).toBe(false);
     one.session.startPipe(tap('second'));
-    expect(heard).toEqual(['second more', 'second end']);
+    expect(received).toEqual(['second more', 'second end']);
   });
 
   it('that gets another end notices a client that leaves meanwhile', () => {
-    const { one, heard, req } = interrupted();
+    const { one, received, req } = interrupted();
     one.session.lost();
-    expect([req.aborted, one.session.isOpen, heard]).toEqual([true, false, []]);
+    expect([req.aborted, one.session.isOpen, received]).toEqual([true, false, []]);
     req.session.requestDone();
     expect([one.closed, one.records.filter((r) => r.startsWith('SessClose')).length]).toEqual([1, 1]);
   });

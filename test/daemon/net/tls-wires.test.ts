@@ -239,7 +239,7 @@ describe.each(kinds)('a TLS connection over %s', (kind) => {
     client.destroy();
   });
 
-  it.runIf(kind === 'handles')('says so with the first write that the kernel does not take', async () => {
+  it.runIf(kind === 'handles')('reports it with the first write that the kernel does not take', async () => {
     const { peer, client } = await pair();
     client.pause();
     let last = new Counted();

@@ -32,19 +32,19 @@ describe('the table', () => {
   });
 });
 
-describe('what is told of effects', () => {
+describe('descriptions of effects', () => {
   const text = readFileSync(new URL('../../../daemon/params/effects.md', import.meta.url), 'utf8');
-  const told = new Map([...text.matchAll(/^\| `(\w+)` \| (.*?) \| (.*?) \|$/gm)].map((m) => [m[1], m]));
+  const reported = new Map([...text.matchAll(/^\| `(\w+)` \| (.*?) \| (.*?) \|$/gm)].map((m) => [m[1], m]));
 
   it('is a row for each parameter, and none without one', () => {
-    expect([...told.keys()]).toEqual(PARAMS.map((r) => r.name));
+    expect([...reported.keys()]).toEqual(PARAMS.map((r) => r.name));
   });
 
   it('is the same in its description, where there is none', () => {
     const without = (PARAMS as readonly ParamRow[]).filter((r) => /^No effect|No effect yet/.test(r.help));
     const never = without.filter((r) => r.name !== 'vsl_buffer').map((r) => r.name);
-    expect([...told].filter(([, m]) => m[3] === 'never').map(([name]) => name)).toEqual(never);
-    for (const [, m] of told) expect(m[3] === 'never', m[1]).toBe(m[2]?.startsWith('nowhere'));
+    expect([...reported].filter(([, m]) => m[3] === 'never').map(([name]) => name)).toEqual(never);
+    for (const [, m] of reported) expect(m[3] === 'never', m[1]).toBe(m[2]?.startsWith('nowhere'));
   });
 });
 
@@ -176,7 +176,7 @@ describe('values', () => {
     expect(params.isDefault(row('vsl_mask'))).toBe(true);
   });
 
-  it('tells HTTP/2 that was switched off from HTTP/2 of which nothing was said', () => {
+  it('distinguishes HTTP/2 switched off from the default', () => {
     const params = new Params();
     const state = (): [boolean, boolean] => [params.feature('http2'), params.featureDenied('http2')];
     expect(state()).toEqual([false, false]);

@@ -123,9 +123,9 @@ class Sending {
   private take(): void {
     this.queued = 0;
     for (const piece of this.untakenPieces.splice(0)) piece.release();
-    const told = this.waiting;
+    const reported = this.waiting;
     this.waiting = null;
-    told?.();
+    reported?.();
   }
 
   grow(bytes: Buffer): void {

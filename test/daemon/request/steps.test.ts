@@ -109,7 +109,7 @@ describe('lookup', () => {
     return { fake, req, step: lookup(req).name };
   }
 
-  it('waits for an object that is held back, without a reference to it, and looks up again when it is let go', () => {
+  it('waits for a deferred object without a reference to it, and looks up again afterwards', () => {
     const { fake, req, step } = heldBack(100);
     expect([step, fake.held(5), fake.held(6), req.attempt.busyOc]).toEqual(['parked', -1, -1, 0]);
     expect(fake.resumed).toEqual([]);
@@ -272,7 +272,7 @@ describe('fail, synth and finish', () => {
     expect(next(synth, 'synth', 'fail')).toBe('finish');
   });
 
-  it('let go of the object and of the program', () => {
+  it('release the object and the program', () => {
     const fake = new FakeCore();
     const req = fake.request();
     found(req);

@@ -50,20 +50,20 @@ describe('a kept body', () => {
 
   it('does not notify a reader that has left', () => {
     const body = new KeptBodySource(keptIn(new Bench(), BYTES));
-    const told: string[] = [];
+    const reported: string[] = [];
     const take = (): void => {
-      told.push('data');
+      reported.push('data');
       body.stop();
     };
     body.start(
       sinkOf(
         take,
-        () => told.push('end'),
-        () => told.push('error'),
+        () => reported.push('end'),
+        () => reported.push('error'),
       ),
     );
     body.room();
-    expect(told).toEqual(['data']);
+    expect(reported).toEqual(['data']);
   });
 
   it.each([0, 5, 3000, 40_000, 200_000, 6_000_000])(

@@ -6,30 +6,30 @@ import { RequestBody } from '../../../daemon/transaction/request-body.ts';
 import { sinkOf, textOf } from '../flow/flow-ends.ts';
 
 class Both {
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly body: RequestBody;
   room: Room = 'more';
   constructor(length: number) {
     this.body = new RequestBody(
       {
         bodyBegins: () => undefined,
-        bodyWanted: () => this.told.push('wanted'),
-        bodySettled: () => this.told.push('settled'),
+        bodyWanted: () => this.reported.push('wanted'),
+        bodySettled: () => this.reported.push('settled'),
       },
       length,
     );
   }
   start(onData: () => void = () => {}): void {
     const take = (piece: AnyPiece): Room => {
-      this.told.push(textOf(piece));
+      this.reported.push(textOf(piece));
       onData();
       return this.room;
     };
     this.body.start(
       sinkOf(
         take,
-        () => this.told.push('end'),
-        (reason) => this.told.push(reason),
+        () => this.reported.push('end'),
+        (reason) => this.reported.push(reason),
       ),
     );
   }
@@ -43,7 +43,7 @@ describe('RequestBody', () => {
     const both = new Both(5);
     both.start();
     expect(both.feed('helloGET')).toBe(5);
-    expect(both.told).toEqual(['wanted', 'hello', 'settled', 'end']);
+    expect(both.reported).toEqual(['wanted', 'hello', 'settled', 'end']);
   });
 
   it('notifies the carrier of a failure first, too, and only once', () => {
@@ -52,7 +52,7 @@ describe('RequestBody', () => {
     both.feed('hel');
     both.body.fail('eof');
     both.body.fail('closed');
-    expect(both.told).toEqual(['wanted', 'hel', 'settled', 'eof']);
+    expect(both.reported).toEqual(['wanted', 'hel', 'settled', 'eof']);
     expect(both.feed('lo')).toBe(0);
   });
 
@@ -64,7 +64,7 @@ describe('RequestBody', () => {
     both.start(() => both.body.fail('overflow'));
     both.feed(text);
     expect(both.body.complete).toBe(false);
-    expect(both.told).toEqual(['wanted', 'hello', 'settled', 'overflow']);
+    expect(both.reported).toEqual(['wanted', 'hello', 'settled', 'overflow']);
   });
 
   it('takes no bytes beyond its end', () => {
@@ -79,10 +79,10 @@ describe('RequestBody', () => {
     const failed = new Both(5);
     failed.body.fail('eof');
     failed.start();
-    expect(failed.told).toEqual(['settled', 'eof']);
+    expect(failed.reported).toEqual(['settled', 'eof']);
     const empty = new Both(0);
     empty.start();
-    expect(empty.told).toEqual(['end']);
+    expect(empty.reported).toEqual(['end']);
   });
 
   it('is not called paused once its consumer has left', () => {

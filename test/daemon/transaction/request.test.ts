@@ -61,7 +61,7 @@ describe('Request', () => {
     expect(used.query).not.toEqual(fresh.query);
   });
 
-  it('lets go of its object once', () => {
+  it('releases its object once', () => {
     const dropped: number[] = [];
     const holding = { ...core, cache: { references: { deref: (oc: number) => dropped.push(oc) } } };
     const buffers = new RequestBuffers(core);
@@ -72,7 +72,7 @@ describe('Request', () => {
     expect(dropped).toEqual([3]);
   });
 
-  it('shows no object after it has let go of one', () => {
+  it('has no object after it has released one', () => {
     const view = new ObjectView(core.cache);
     soil(view);
     view.clear();

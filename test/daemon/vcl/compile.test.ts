@@ -88,7 +88,7 @@ sub vcl_hit { set resp.status = "a"; }
     ]);
   });
 
-  it('tells how an included file came in', () => {
+  it('shows the chain of includes of a file', () => {
     const files = {
       '/etc/vcl/a.vcl': 'include "./sub/b.vcl";\n',
       '/etc/vcl/sub/b.vcl': 'sub vcl_recv {\n  set now = now;\n}\n',
@@ -190,7 +190,7 @@ sub vcl_hit { set resp.status = "a"; }
     expect(compile({ name: 'm', text: `${HEAD}${text}` }, { errUnref: false }).errors ?? []).toEqual([]);
   });
 
-  it('makes unused declarations errors unless told otherwise', () => {
+  it('makes unused declarations errors by default', () => {
     const text = `${HEAD}acl lonely { "1.2.3.4"; }\nsub alone { }\nprobe p { }\nbackend e none;`;
     expect(errors(text).map((e) => e.message)).toEqual([
       'Unused sub alone, defined:',

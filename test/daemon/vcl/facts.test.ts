@@ -176,7 +176,7 @@ describe('which heads are kept', () => {
 });
 
 describe('numbers', () => {
-  it('are told to be nought by their value alone', () => {
+  it('are an error as a divisor only if they are 0', () => {
     const codes = (text: string): string[] =>
       (compile({ name: 'n.vcl', text: `${HEAD}sub vcl_recv { ${text} }` }).errors ?? []).map((e) => e.code);
     expect(codes('set req.http.x = 1 / 0;')).toEqual(['division']);

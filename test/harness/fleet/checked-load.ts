@@ -26,13 +26,13 @@ export interface LoadResult {
   stored: number;
   behind: number;
   /** Purges reported as uncertain, by reason. */
-  readonly told: Record<string, number>;
+  readonly reported: Record<string, number>;
 }
 
 const BROKEN = 'connection broken';
 
 export async function runLoad(fleet: CheckedFleet, options: LoadOptions): Promise<LoadResult> {
-  const result: LoadResult = { asked: 0, broken: 0, wrong: [], stored: 0, behind: 0, told: {} };
+  const result: LoadResult = { asked: 0, broken: 0, wrong: [], stored: 0, behind: 0, reported: {} };
   let over = false;
   const clients = fleet.nodes.flatMap((node) =>
     Array.from({ length: options.clients }, () => client(fleet, node, options, () => over, result)),
@@ -90,7 +90,7 @@ async function edit(fleet: CheckedFleet, i: number, result: LoadResult): Promise
   if (answer?.status !== 200) {
     const reason = answer === null ? BROKEN : `${answer.status} ${answer.reason}`;
     if (answer !== null && !/^504 Applied here, /.test(reason)) result.wrong.push(`purge: ${reason}`);
-    result.told[reason] = (result.told[reason] ?? 0) + 1;
+    result.reported[reason] = (result.reported[reason] ?? 0) + 1;
     if (answer === null) await delay(50);
     return;
   }
@@ -110,13 +110,13 @@ async function edit(fleet: CheckedFleet, i: number, result: LoadResult): Promise
 }
 
 async function sayBehind(fleet: CheckedFleet): Promise<string[]> {
-  const said = await Promise.all(
+  const output = await Promise.all(
     fleet.nodes.map(async ({ name, proxy }) => {
       const counters = await proxy.counters().catch(() => null);
       return counters?.['FLEET.behind'] === 1 ? name : null;
     }),
   );
-  return said.filter((name) => name !== null);
+  return output.filter((name) => name !== null);
 }
 
 /** Waits until no node lags, and checks every object on each. */

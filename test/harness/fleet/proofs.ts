@@ -139,8 +139,8 @@ async function flood({ seconds = 20, rate = 5000, most = 1.1 }): Promise<Proof> 
       const { 'FLEET.applied': applied, 'FLEET.gaps': gaps } = await each.counters();
       facts.push(`${name}: ${applied} applied, ${gaps} gaps`);
       if (applied !== stored) broken.push(`${name} applied ${applied} of ${stored}`);
-      const said = (await each.log('-g', 'raw', '-i', 'Notice')).matchAll(/fleet: (\d+) of flood/g);
-      const numbers = [...said].map(([, seq]) => Number(seq));
+      const output = (await each.log('-g', 'raw', '-i', 'Notice')).matchAll(/fleet: (\d+) of flood/g);
+      const numbers = [...output].map(([, seq]) => Number(seq));
       if (numbers.length === 0 || numbers.some((seq, i) => i > 0 && seq !== (numbers[i - 1] ?? 0) + 1))
         broken.push(`${name} did not apply in order`);
     }
@@ -190,7 +190,7 @@ async function noise({ seconds = 60 }): Promise<Proof> {
     }
     const result = await runLoad(fleet, { clients: 1, pause: 1, goesOn: (n) => n < 10, faults: false });
     broken.push(...result.wrong, ...(await checkAtRest(fleet)));
-    if (result.stored !== 10) broken.push(`purges afterwards: ${JSON.stringify(result.told)}`);
+    if (result.stored !== 10) broken.push(`purges afterwards: ${JSON.stringify(result.reported)}`);
     await fleet.close();
     return { facts, broken };
   } finally {
@@ -204,8 +204,8 @@ function residentMb(pid: number): number {
   );
 }
 
-function summary({ asked, broken, stored, behind, told, wrong }: LoadResult, seconds: number): string {
-  const toldText = Object.entries(told).map(([reason, n]) => `${n} × ${reason}`);
+function summary({ asked, broken, stored, behind, reported, wrong }: LoadResult, seconds: number): string {
+  const toldText = Object.entries(reported).map(([reason, n]) => `${n} × ${reason}`);
   return (
     `${seconds.toFixed(0)} s: ${asked} bodies checked, ${wrong.length} wrong, ${broken} connections broken; ` +
     `${stored} purges acknowledged (${behind} with a node behind), not certain: ${toldText.join(', ') || 'none'}`

@@ -61,9 +61,9 @@ const daemon = spawn(
   { stdio: ['ignore', 'ignore', 'pipe'] },
 );
 process.once('exit', () => daemon.kill('SIGKILL'));
-let said = '';
+let output = '';
 daemon.stderr.setEncoding('utf8').on('data', (text) => {
-  said = (said + text).slice(-4000);
+  output = (output + text).slice(-4000);
 });
 const adm = (...words) =>
   spawnSync(process.execPath, [join(ROOT, 'dist/console/bin/proxyadm.js'), '-n', dir, ...words], {
@@ -76,7 +76,7 @@ const workerPid = () => {
   return Number(stdout.trim().split('\n')[0]);
 };
 while (!adm('status').includes('running')) {
-  if (daemon.exitCode !== null) throw new Error(`proxyd has ended: ${said}`);
+  if (daemon.exitCode !== null) throw new Error(`proxyd has ended: ${output}`);
   await sleep(100);
 }
 const port = Number(/127\.0\.0\.1[ :](\d+)/.exec(adm('debug.listen_address'))?.[1]);

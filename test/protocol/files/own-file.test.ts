@@ -148,7 +148,7 @@ describe('an output that is named', () => {
     expect(() => openOutput(victim, 0o600, false)).toThrow(/Everybody may write/);
     chmodSync(victim, 0o600);
     chmodSync(dir, 0o777);
-    expect(() => openOutput(victim, 0o600, false)).toThrow(/can be written by everybody: chmod o-w/);
+    expect(() => openOutput(victim, 0o600, false)).toThrow(/can be written by any user: chmod o-w/);
     expect(readFileSync(victim, 'utf8')).toBe('precious');
   });
 
@@ -174,7 +174,7 @@ describe('the way to a path', () => {
     chmodSync(join(dir, 'a'), 0o1777);
     checkWay(join(dir, 'a/b/c'));
     chmodSync(join(dir, 'a'), 0o777);
-    expect(() => checkWay(join(dir, 'a/b/c'))).toThrow(/a can be written by everybody/);
+    expect(() => checkWay(join(dir, 'a/b/c'))).toThrow(/a can be written by any user/);
     // The last component is for the caller to judge.
     checkWay(join(dir, 'a'));
   });
@@ -183,7 +183,7 @@ describe('the way to a path', () => {
     mkdirSync(join(dir, 'open'));
     chmodSync(join(dir, 'open'), 0o777);
     symlinkSync('open', join(dir, 'link'));
-    expect(() => checkWay(join(dir, 'link/x'))).toThrow(/open can be written by everybody/);
+    expect(() => checkWay(join(dir, 'link/x'))).toThrow(/open can be written by any user/);
     symlinkSync('round', join(dir, 'round'));
     expect(() => checkWay(join(dir, 'round/x'))).toThrow(/Too many/);
   });

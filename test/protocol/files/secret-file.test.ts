@@ -32,7 +32,7 @@ it.each([0o602, 0o606, 0o622, 0o666])('refuses mode %o, with which others could 
   for (const own of [true, false]) expect(() => readSecretFile(path, own)).toThrow(/chmod go-w/);
 });
 
-it.each([0o604, 0o644])('tells of mode %o, with which others can read it', (mode) => {
+it.each([0o604, 0o644])('reports mode %o, with which others can read it', (mode) => {
   chmodSync(path, mode);
   expect(readSecretFile(path, true)).toMatchObject({ warning: 'Others may read it: chmod go-r it' });
 });

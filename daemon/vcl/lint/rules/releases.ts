@@ -17,7 +17,7 @@ import type { LintRule, Report } from '../rule.ts';
 import { calledName, constantText, isZero, nameOf } from '../walk.ts';
 
 /** The row of a change as an explanation. */
-function told(change: ChangeName): string {
+function described(change: ChangeName): string {
   const { since, after, why } = RELEASE_CHANGES[change];
   return `Since Varnish ${since}: ${after} ${why}`.replaceAll('`', '');
 }
@@ -40,7 +40,7 @@ function* uses(view: ProgramView, names: readonly string[], state?: string): Gen
 export const protectedHeader: LintRule = {
   slug: 'protected-header',
   severity: 'info',
-  explanation: told('protectedFields'),
+  explanation: described('protectedFields'),
   check(view, report) {
     for (const { statement } of view.statements()) {
       const changed = target(statement);
@@ -54,7 +54,7 @@ export const protectedHeader: LintRule = {
 export const removedFunction: LintRule = {
   slug: 'removed-function',
   severity: 'info',
-  explanation: told('removedFunctions'),
+  explanation: described('removedFunctions'),
   check(view, report) {
     const modules = new Map(view.all('import').map((d) => [(d.as ?? d.module).text, d.module.text]));
     for (const e of view.expressions()) {
@@ -71,7 +71,7 @@ export const removedFunction: LintRule = {
 export const removedVariable: LintRule = {
   slug: 'removed-variable',
   severity: 'info',
-  explanation: told('storageHint'),
+  explanation: described('storageHint'),
   check(view, report) {
     for (const [name, { instead }] of REMOVED_VARIABLES) {
       for (const span of uses(view, [name]))
@@ -83,7 +83,7 @@ export const removedVariable: LintRule = {
 export const markerElsewhere: LintRule = {
   slug: 'marker-elsewhere',
   severity: 'info',
-  explanation: told('markerScopes'),
+  explanation: described('markerScopes'),
   check(view, report) {
     const reported = new Set<number>();
     for (const [name, { read }] of NARROWED_VARIABLES) {
@@ -103,7 +103,7 @@ export const markerElsewhere: LintRule = {
 export const looseGlob: LintRule = {
   slug: 'loose-glob',
   severity: 'info',
-  explanation: told('rootedGlobs'),
+  explanation: described('rootedGlobs'),
   check(view, report) {
     for (const span of view.looseGlobs) report(span, 'This path is refused in newer releases.');
   },
@@ -224,7 +224,7 @@ export const RELEASE_RULES: readonly LintRule[] = Object.entries(TOUCHES).map(([
   return {
     slug: `release-${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
     severity: 'warning',
-    explanation: told(change),
+    explanation: described(change),
     check(view: ProgramView, report: Report) {
       for (const span of touches(view))
         report(span, `${topic}: means something else since Varnish ${since}.`);

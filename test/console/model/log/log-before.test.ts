@@ -157,14 +157,14 @@ describe('latencies', () => {
   });
 });
 
-it('is looked through until its beginning, and until then nothing is said not to be there', () => {
+it('is searched to its beginning, and reports nothing as missing before that', () => {
   let events: SourceEvents | undefined;
   const logs: LogHandlers[] = [];
   const session = new DaemonSession({
     source: {
       label: 'made up',
-      start: (told) => {
-        events = told;
+      start: (reported) => {
+        events = reported;
       },
       command: () => Promise.resolve({ status: 101, body: '' }),
       log: (_, handlers) => {
@@ -180,21 +180,21 @@ it('is looked through until its beginning, and until then nothing is said not to
   });
   session.start();
   events?.connection({ state: 'up', identity: 'x', version: '1' });
-  const said = (): string =>
+  const output = (): string =>
     new LogPainter()
       .empty(session)
       .map(({ text }) => text.trim())
       .join('');
   session.log.follow('ReqURL eq "/"', 'request');
   const runOf = (handlers = logs.at(-1)): EarlierRun => handlers?.earlier?.() as EarlierRun;
-  expect([session.log.readingBack, said()]).toEqual([false, 'nothing matched yet']);
+  expect([session.log.readingBack, output()]).toEqual([false, 'nothing matched yet']);
   const first = runOf();
-  expect([session.log.readingBack, said()]).toEqual([true, 'searching earlier records']);
+  expect([session.log.readingBack, output()]).toEqual([true, 'searching earlier records']);
   // Between two runs, too.
   first.done(true);
   expect(session.log.readingBack).toBe(true);
   runOf().done(false);
-  expect([session.log.readingBack, said()]).toEqual([false, 'nothing matched yet']);
+  expect([session.log.readingBack, output()]).toEqual([false, 'nothing matched yet']);
   // Of two instances as one, until both are through.
   session.log.follow('ReqURL eq "/a"', 'request');
   const [one, other] = [runOf(), runOf()];

@@ -53,7 +53,7 @@ describe('the log for a row', () => {
     expect(reach.shortfall(store())).toEqual({ counted: FAKE_START + 5, there: FAKE_START + 60 });
   });
 
-  it('lacks what has fallen out of the console, also before the daemon tells', () => {
+  it('lacks records dropped by the console, also before the daemon reports its oldest', () => {
     const { source } = daemon();
     const reach = new LogRange(source, () => undefined);
     reach.begin(FAKE_START + 2, FAKE_START + 100);
@@ -82,7 +82,7 @@ describe('the log for a row', () => {
     expect(open()).toBe(0);
   });
 
-  it('has all of a recording, which tells its oldest as a daemon does', () => {
+  it('has all of a recording, which reports its oldest as a daemon does', () => {
     const source = new ReplaySource({
       recording: fakeRecording(30),
       matcher: () => () => true,
@@ -96,7 +96,7 @@ describe('the log for a row', () => {
     expect(reach.shortfall(store())).toBeNull();
   });
 
-  it('begins with the first subscription where nothing is told again', () => {
+  it('begins with the first subscription if nothing can be replayed', () => {
     const { source, asked } = daemon(false);
     const reach = new LogRange(source, () => undefined);
     reach.begin(0, FAKE_START + 10);

@@ -67,11 +67,13 @@ describe('the list of events of a recording', () => {
     const body = JSON.stringify([2, ['event.list', '-j'], FAKE_START + 60, event(2), event(30)]);
     const commands = { ...recording.commands, 'event.list -j': { status: 200, body } };
     const source = replay({ ...recording, commands });
-    const told = session(source);
-    told.start();
+    const reported = session(source);
+    reported.start();
     source.advance(5);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(told.events.all().flatMap(({ kind, text }) => (kind === 'ban' ? [text] : []))).toEqual(['ban 2']);
+    expect(reported.events.all().flatMap(({ kind, text }) => (kind === 'ban' ? [text] : []))).toEqual([
+      'ban 2',
+    ]);
   });
 });
 
@@ -79,13 +81,13 @@ describe('two as one', () => {
   it('are as well as the worse of two Varnishes, which do not say how their children do', () => {
     const names = (all: string[]): CounterInfo[] =>
       all.map((name) => ({ name, flag: 'c', format: 'd', level: 'info', description: '' }));
-    const heard: SourceEvents[] = [];
+    const arrived: SourceEvents[] = [];
     const varnish = (commands: string[]): Source => ({
       ...replay(),
       label: 'v',
       product: 'Varnish',
       commands: new Set(commands),
-      start: (events) => void heard.push(events),
+      start: (events) => void arrived.push(events),
       setInterval: () => undefined,
       sampleNow: () => undefined,
       command: async () => ({ status: 0, body: '' }),
@@ -99,7 +101,7 @@ describe('two as one', () => {
     both.start();
     const tell = (uptimes: (bigint | null)[]): void => {
       for (const [i, uptime] of uptimes.entries()) {
-        const events = heard[i] as SourceEvents;
+        const events = arrived[i] as SourceEvents;
         events.connection({ state: 'up', identity: 'v', version: 'varnish-7.1.1' });
         events.counters(names(['MGT.child_start', ...(uptime === null ? [] : ['MAIN.uptime'])]));
         events.values(clock, [1n, ...(uptime === null ? [] : [uptime])]);
@@ -119,7 +121,7 @@ describe('two as one', () => {
   });
 
   it('are as well as the one that does worse', () => {
-    const told = (changes: Record<string, string>): ReplaySource => {
+    const reported = (changes: Record<string, string>): ReplaySource => {
       const names = recording.steps.find((s) => s.kind === 'counters')?.info.map((i) => i.name) ?? [];
       const changed = Object.entries(changes).map(([name, v]): [number, string] => [names.indexOf(name), v]);
       return replay({
@@ -127,8 +129,8 @@ describe('two as one', () => {
         steps: [...recording.steps.slice(0, 3), { after: 1, kind: 'values', changed }],
       });
     };
-    const a = told({ 'WRK.loop_lag_us': '3000', 'MGT.worker_since': '20' });
-    const b = told({ 'WRK.loop_lag_us': '9000', 'MGT.worker_since': '50', 'MGT.worker_state': '3' });
+    const a = reported({ 'WRK.loop_lag_us': '3000', 'MGT.worker_since': '20' });
+    const b = reported({ 'WRK.loop_lag_us': '9000', 'MGT.worker_since': '50', 'MGT.worker_state': '3' });
     const shown = session(new MergedSource({ name: 'a', source: a }, { name: 'b', source: b }));
     shown.start();
     for (const second of [0, 1]) {
@@ -307,14 +309,14 @@ describe('changes where two are shown as one', () => {
         info('VBE.boot.x.req', 'i'),
         info('THR.0.requests', 'i'),
       ]);
-    const told = (at: number, one: Scripted, ...values: bigint[]): void => one.tell?.values(at, values);
-    told(1, a, 50n, 1000n, 1n, 1n);
-    told(1, b, 90n, 1000n, 2n, 2n);
-    told(2, a, 51n, 1010n, 1n, 1n);
-    told(2, b, 91n, 1010n, 2n, 2n);
+    const reported = (at: number, one: Scripted, ...values: bigint[]): void => one.tell?.values(at, values);
+    reported(1, a, 50n, 1000n, 1n, 1n);
+    reported(1, b, 90n, 1000n, 2n, 2n);
+    reported(2, a, 51n, 1010n, 1n, 1n);
+    reported(2, b, 91n, 1010n, 2n, 2n);
     expect([counters.value('MAIN.client_req'), counters.rate('MAIN.client_req')]).toEqual([2020n, 20]);
-    told(3, a, 1n, 5n, 0n, 0n);
-    told(3, b, 92n, 1020n, 3n, 3n);
+    reported(3, a, 1n, 5n, 0n, 0n);
+    reported(3, b, 92n, 1020n, 3n, 3n);
     expect([counters.value('MAIN.client_req'), counters.rate('MAIN.client_req')]).toEqual([2035n, 15]);
     expect([counters.value('VBE.b:boot.x.req'), counters.value('MAIN.uptime')]).toEqual([3n, 1n]);
     expect(counters.value('THR.b:0.requests')).toBe(3n);
@@ -366,11 +368,11 @@ describe('a recording', () => {
     const made = JSON.parse(JSON.stringify(recorder.end())) as Recording;
     expect(made.steps.filter((step) => step.kind === 'answer').map((step) => step.after)).toEqual([10, 30]);
     const played = replay(made);
-    const told = async (second: number): Promise<unknown> => {
+    const reported = async (second: number): Promise<unknown> => {
       played.advance(second);
       return answerItems((await played.command('backend.list -j')).body)[0];
     };
-    expect([await told(0), await told(10), await told(29), await told(30)]).toEqual(
+    expect([await reported(0), await reported(10), await reported(29), await reported(30)]).toEqual(
       [true, false, false, true].map(healthy),
     );
   });

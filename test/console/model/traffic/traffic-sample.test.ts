@@ -134,13 +134,13 @@ it('counts a miss whose fetch failed as one, and an answer of vcl_miss as none',
   /** A request that missed, and was answered here after that subroutine had returned something. */
   const answered = (vxid: number, url: string, returned: string): LogTransaction[] => {
     const [first] = request(vxid, url) as [LogTransaction];
-    const said: [TagName, string][] = [
+    const output: [TagName, string][] = [
       ['ReqURL', url],
       ['VCL_call', 'MISS'],
       ['VCL_return', returned],
       ['VCL_call', 'SYNTH'],
     ];
-    return [{ ...first, records: Buffer.concat(said.map(([tag, text]) => record('c', vxid, tag, text))) }];
+    return [{ ...first, records: Buffer.concat(output.map(([tag, text]) => record('c', vxid, tag, text))) }];
   };
   const groups = [answered(2, '/failed', 'fetch'), answered(5, '/made-here', 'synth')];
   const sample = added(groups.flat());

@@ -115,7 +115,7 @@ it('Enter on an event opens its list at the row that it names, and clears a filt
   expect(s.c.view.spokenRow(s.c)).toMatch(/^boot\.images, /);
 });
 
-it('what an event names and the list has no more is said', async () => {
+it('a name that an event has and the list has no more is reported', async () => {
   const s = await open();
   await s.keys('$', '/');
   await s.type('program');

@@ -167,20 +167,20 @@ it('shows the top after a sort, also when rows change places then', () => {
 it('shows how many rows are outside of its window', () => {
   const sizes = Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`f${i}`, i]));
   const { fruit, c, press } = stage(sizes);
-  const said = (): string => {
+  const output = (): string => {
     const shown = shownList(c.session, fruit.definition, c.ui.stateOf(fruit.state), c.ui.size);
     return plain(
       titleRow(c.session, fruit.definition, c.ui.stateOf(fruit.state), shown, 60, makeTheme('none', false)),
     ).trim();
   };
   const { list } = listBody(c.ui.size, true);
-  expect(said()).toMatch(new RegExp(` ${60 - list} below {2}60$`));
+  expect(output()).toMatch(new RegExp(` ${60 - list} below {2}60$`));
   press('end', 'up');
   for (let i = 1; i < list; i++) press('up');
-  expect(said()).toMatch(new RegExp(` ${60 - list - 1} above, 1 below {2}60$`));
+  expect(output()).toMatch(new RegExp(` ${60 - list - 1} above, 1 below {2}60$`));
 });
 
-it('scrolls to the end of what is said about a row, folded as it is', () => {
+it('scrolls to the end of the details of a row, folded as they are', () => {
   const { fruit, c, press } = stage();
   const last = (): string => {
     const { detail } = listBody(c.ui.size, true);

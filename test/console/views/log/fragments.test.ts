@@ -32,7 +32,7 @@ function page(url: string, writer: Writer = 'varnish'): LogTransaction[] {
   return found;
 }
 
-function said(group: readonly LogTransaction[], rule: string): Reason | undefined {
+function output(group: readonly LogTransaction[], rule: string): Reason | undefined {
   return why(group, { earlier: [], bans: null, since: 0 }).find((r) => r.rule === rule);
 }
 
@@ -126,7 +126,7 @@ const ROWS: readonly [string, string, RegExp, string][] = [
 describe('why? of a page', () => {
   const rows = ROWS.flatMap((row) => [['varnish', ...row] as const, ['proxyd', ...row] as const]);
   it.each(rows)('%s %s: %s', (writer, url, rule, sentence, tags) => {
-    const reason = said(page(url, writer), rule);
+    const reason = output(page(url, writer), rule);
     expect(reason?.sentence).toMatch(sentence);
     expect(reason?.evidence.map((e) => e.tag).join(' ')).toMatch(new RegExp(`^(${tags})$`));
   });
@@ -146,11 +146,11 @@ describe('why? of a page', () => {
       first,
       { ...fetch, records: record('b', fetch.vxid, tag, text) },
     ];
-    const marked = said(of('ESI_xmlerror', note), 'esi-markup');
+    const marked = output(of('ESI_xmlerror', note), 'esi-markup');
     expect(marked?.sentence).toContain('begins with a byte order mark');
     expect(marked?.hint).toContain('esi_remove_bom');
     const refused = of('VCL_Error', 'Attempted ESI on partial (206) response');
-    expect(said(refused, 'program-error')).toBeUndefined();
+    expect(output(refused, 'program-error')).toBeUndefined();
   });
 
   it('has a page for each rule', () => {
@@ -165,14 +165,14 @@ describe('why? of a page', () => {
     expect(readIncludeFailure('a blank stands in the name of a header')).toBeNull();
     const [first, ...rest] = page('/warm-page') as [LogTransaction, ...LogTransaction[]];
     const records = Buffer.concat([first.records, record('c', first.vxid, 'Error', text)]);
-    const reason = said([{ ...first, records }, ...rest], 'fragment-failed');
+    const reason = output([{ ...first, records }, ...rest], 'fragment-failed');
     expect(reason?.sentence).toBe('1 of its 3 fragments failed: /a (too late: 10 s).');
     expect(reason?.evidence[0]?.text).toBe('ESI include /a: too late: 10 s');
   });
 
   it('distinguishes fragments that wait for each other from those that do not', () => {
-    expect(said(parallel([0.1, 0.09]), 'fragments')?.sentence).not.toContain('one after another');
-    const queued = said(parallel([0.1]).concat(shifted(0.2)), 'fragments');
+    expect(output(parallel([0.1, 0.09]), 'fragments')?.sentence).not.toContain('one after another');
+    const queued = output(parallel([0.1]).concat(shifted(0.2)), 'fragments');
     expect(queued?.sentence).toMatch(/one after another they took 180ms\.$/);
     expect(queued?.hint).toContain('esi_parallel');
   });
@@ -227,7 +227,7 @@ describe('a fragment', () => {
 });
 
 describe('the tree', () => {
-  it('shows a fragment’s fetch and fragments below it, not behind its neighbours', () => {
+  it('shows a fragment’s fetch and fragments below it, not after its neighbours', () => {
     const entry = new LogEntry(1, page('/nested-page'), '');
     const shown = entry.order.map((n) => {
       const tx = entry.transactions[n] as LogTransaction;

@@ -36,7 +36,7 @@ function caseOf(group: readonly LogTransaction[]): string {
 }
 
 /** The answer for the nth group of a case, counted from its end. */
-function said(name: string, fromEnd = 1, bans = bansOf(name)): Reason[] {
+function output(name: string, fromEnd = 1, bans = bansOf(name)): Reason[] {
   const own = groups.filter((g) => caseOf(g) === name);
   const group = own.at(-fromEnd) as LogTransaction[];
   const before = groups.slice(0, groups.indexOf(group));
@@ -229,15 +229,15 @@ const ROWS: readonly [string, string, RegExp, string][] = [
 
 describe('why?', () => {
   it.each(ROWS)('%s', (name, rule, sentence, tags) => {
-    const reason = said(name).find((r) => r.rule === rule);
-    expect(said(name).map((r) => r.rule)).toContain(rule);
+    const reason = output(name).find((r) => r.rule === rule);
+    expect(output(name).map((r) => r.rule)).toContain(rule);
     expect(reason?.sentence).toMatch(sentence);
     if (tags !== '') expect(reason?.evidence.map((e) => e.tag).join(' ')).toBe(tags);
   });
 
   it('names the purge itself', () => {
     const sentence = (name: string): string => {
-      const [only, ...more] = said(name, 2);
+      const [only, ...more] = output(name, 2);
       expect([only?.rule, more.length]).toEqual(['purge', 0]);
       return only?.sentence ?? '';
     };
@@ -262,7 +262,7 @@ describe('why?', () => {
     const request = requestOf(group);
     const end = request.at + Number(request.first('Hit')?.text.split(' ')[1]);
     const of = (at: number, soft: boolean): string =>
-      said('grace', 1, [{ at, spec: 'req.url == /grace', soft }])[0]?.sentence ?? '';
+      output('grace', 1, [{ at, spec: 'req.url == /grace', soft }])[0]?.sentence ?? '';
     expect(of(end, true)).toMatch(
       / was made stale \d+ms ago by the soft ban "req\.url == \/grace", and its grace is/,
     );
@@ -274,31 +274,33 @@ describe('why?', () => {
     const group = groups.filter((g) => caseOf(g) === 'removed').at(-1) as LogTransaction[];
     const { at } = requestOf(group);
     const of = (soft: boolean): string =>
-      said('removed', 1, [{ at: at - 0.5, spec: 'obj.http.x-evict == 1', soft }])[0]?.sentence ?? '';
+      output('removed', 1, [{ at: at - 0.5, spec: 'obj.http.x-evict == 1', soft }])[0]?.sentence ?? '';
     expect(of(false)).toMatch(/more, but the ban "obj\.http\.x-evict == 1" removed it\.$/);
     expect(of(true)).toMatch(/but the soft ban "[^"]+" made it stale, and its grace was over or not used\.$/);
   });
 
   it('reports what becomes of the response', () => {
-    expect(said('never seen').at(-1)).toMatchObject({
+    expect(output('never seen').at(-1)).toMatchObject({
       rule: 'next-is-hit',
       sentence: 'The response is kept for 1m00s, and 10s of grace: the next request is a hit.',
     });
-    expect(said('hit-for-miss: private').at(-1)?.rule).toBe('next-is-no-hit');
-    expect(said('error with a lifetime', 2).at(-1)?.rule).toBe('next-is-hit');
+    expect(output('hit-for-miss: private').at(-1)?.rule).toBe('next-is-no-hit');
+    expect(output('error with a lifetime', 2).at(-1)?.rule).toBe('next-is-hit');
     for (const name of ['fail in response', 'abandon in response', 'error in response', 'retried too often'])
-      expect(said(name).at(-1)?.rule).toBe('next-is-no-hit');
-    expect(said('cookie').map((r) => r.rule)).toEqual(['cookie']);
+      expect(output(name).at(-1)?.rule).toBe('next-is-no-hit');
+    expect(output('cookie').map((r) => r.rule)).toEqual(['cookie']);
   });
 
   it('admits that a ban it cannot find is gone', () => {
-    expect(said('banned by url', 1, [])[0]?.sentence).toContain('the ban is no longer in the list');
+    expect(output('banned by url', 1, [])[0]?.sentence).toContain('the ban is no longer in the list');
   });
 
   it('gives every rule a case that makes it speak', () => {
     const names = new Set(groups.map((g) => caseOf(g)));
     const spoken = new Set(
-      [...names].flatMap((n) => [1, 2].flatMap((i) => (atLeast(n, i) ? said(n, i) : []))).map((r) => r.rule),
+      [...names]
+        .flatMap((n) => [1, 2].flatMap((i) => (atLeast(n, i) ? output(n, i) : [])))
+        .map((r) => r.rule),
     );
     // Those of pages are in fragments.test.ts, and of ranges below.
     const elsewhere = ['far-range', 'slices', 'parts', 'disk', 'disk-failed'];

@@ -14,7 +14,7 @@ function colours(source: string): string[] {
   });
 }
 
-it('tells words, strings and comments apart', () => {
+it('distinguishes words, strings and comments', () => {
   expect(colours('sub vcl_recv { set req.url = "/sub # no"; } # if "x"')).toEqual([
     'accent:sub',
     'accent:vcl_recv',

@@ -83,7 +83,7 @@ describe('a purge by key', () => {
     expect(bench.cache.maintenance.expiry.nextEnd()).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('lets go of the bans that its objects were tested against, and of their places among the used', () => {
+  it('releases the bans that its objects were tested against, and their places among the used', () => {
     const bench = new Bench([{ name: 's0', kind: 'malloc', size: 1 << 20 }]);
     bench.cache.bans.addText('req.url == /first', bench.now);
     for (let i = 0; i < 200; i++) put(bench, `/${i}`, 'all');

@@ -23,7 +23,7 @@ describe('Edge-Control', () => {
     expect(headers(response, switches)).toEqual({ Age: null, 'Edge-Control': edge, 'Cache-Control': cache });
   });
 
-  it('leaves Age where it is told to', () => {
+  it('keeps Age if configured', () => {
     expect(headers({}, { edgeAge: 'keep' })).not.toHaveProperty('Age');
   });
 

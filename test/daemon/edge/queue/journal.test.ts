@@ -113,7 +113,7 @@ function failing(n: number): { files: JournalFiles; calls: () => number } {
   };
 }
 
-it('has exactly what it said it has, whichever call fails', async () => {
+it('contains exactly the acknowledged entries, whichever call fails', async () => {
   for (let n = 1; n < 60; n++) {
     rmSync(directory, { recursive: true });
     const { files, calls } = failing(n);

@@ -117,7 +117,7 @@ describe('a row', () => {
   it.each<[unknown, string | null]>([
     [{ name: 'a', value: '1', expect: '1' }, null],
     [{ name: 'a', run: 'x;', fails: 'y', state: 'deliver', headers: { a: 'b' }, logs: ['c'] }, null],
-    [null, 'it is no object'],
+    [null, 'it is not an object'],
     [{ value: '1', expect: '1' }, "it has no 'name'"],
     [{ name: 'a', value: 1, expect: '1' }, "its 'value' is no text"],
     [{ name: 'a', value: '1', expect: 1 }, "its 'expect' is no text"],
@@ -126,10 +126,10 @@ describe('a row', () => {
     [{ name: 'a', run: 'x;', expect: '1' }, "'value' and 'expect' belong together"],
     [
       { name: 'a', run: 'x;', state: 'hash' },
-      "its 'state' is none of recv, deliver, backend_fetch, backend_response",
+      "its 'state' is not one of recv, deliver, backend_fetch, backend_response",
     ],
     [{ name: 'a', run: 'x;', headers: { a: 1 } }, "its 'headers' are no texts by name"],
-    [{ name: 'a', run: 'x;', logs: 'a' }, "its 'logs' are no list of texts"],
+    [{ name: 'a', run: 'x;', logs: 'a' }, "its 'logs' are not a list of texts"],
   ])('%j: %s', (row, fault) => {
     expect(testFault(row)).toBe(fault);
   });

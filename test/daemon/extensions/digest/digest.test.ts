@@ -42,7 +42,7 @@ describe('hashes', () => {
   });
 
   it.each(['md2', 'md4', 'gost', 'haval256', 'ripemd128', 'tiger', 'snefru128', 'whirlpool'])(
-    'a program that calls hash_%s does not compile, and hears why',
+    'a program that calls hash_%s is refused by the compiler, with the reason',
     (name) => {
       expect(() => value(`digest.hash_${name}("a")`)).toThrow(`does not have ${name}`);
     },
@@ -97,6 +97,6 @@ describe('base64', () => {
   });
 });
 
-it('tells its version', () => {
+it('reports its version', () => {
   expect(value('digest.version()')).toMatch(/^\d+\.\d+\.\d+$/);
 });

@@ -138,11 +138,11 @@ describe('a host', () => {
     const t = start('');
     expect(director(t, to)).toBe(null);
     expect(errors(t)).toHaveLength(1);
-    expect(errors(t)[0]).toMatch(/^vmod-dynamic test d .* is no host and port$/);
+    expect(errors(t)[0]).toMatch(/^vmod-dynamic test d .* is not a host and port$/);
     expect(asked).toEqual([]);
   });
 
-  it('leaves out the addresses that the acl does not allow, and says so where none is left', async () => {
+  it('skips addresses that the acl does not allow, and logs it if none remains', async () => {
     const t = start('whitelist = inside');
     expect(new Set(await fetched(t, 6))).toEqual(new Set(['d(192.0.2.1:http)', 'd(192.0.2.2:http)']));
     zone['b.test'] = { addresses: ['10.0.0.1', '::ffff:10.0.0.2'], ttl: null };
@@ -206,8 +206,8 @@ describe('a host', () => {
   });
 });
 
-describe('behind another backend', () => {
-  it('a host is told by its name, or by the authority that is given', async () => {
+describe('via another backend', () => {
+  it('a host is sent by its name, or by the given authority', async () => {
     const t = start('via = through, port = "443"');
     await fetched(t);
     expect(made.get('d(192.0.2.1:443)')).toMatchObject({ via: 'through', authority: 'a.test' });

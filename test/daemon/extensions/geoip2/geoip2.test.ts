@@ -184,15 +184,15 @@ describe('a file that cannot be used', () => {
     expect(refusal(join(box, 'none.mmdb')).replace(join(box, 'none.mmdb'), 'FILE')).toBe(
       'geoip2.geoip2: FILE: No such file or directory',
     );
-    expect(refusal(box)).toBe('geoip2.geoip2: FILE: it is no regular file');
-    expect(refusal(file(Buffer.from('text')))).toBe('geoip2.geoip2: FILE: it is no MaxMind DB');
-    expect(refusal(file(Buffer.alloc(0)))).toBe('geoip2.geoip2: FILE: it is no MaxMind DB');
+    expect(refusal(box)).toBe('geoip2.geoip2: FILE: it is not a regular file');
+    expect(refusal(file(Buffer.from('text')))).toBe('geoip2.geoip2: FILE: it is not a MaxMind DB');
+    expect(refusal(file(Buffer.alloc(0)))).toBe('geoip2.geoip2: FILE: it is not a MaxMind DB');
   });
 
   it('is not waited for when it is a pipe', () => {
     const pipe = join(box, 'pipe');
     execFileSync('mkfifo', [pipe]);
-    expect(refusal(pipe)).toBe('geoip2.geoip2: FILE: it is no regular file');
+    expect(refusal(pipe)).toBe('geoip2.geoip2: FILE: it is not a regular file');
   });
 
   it.each([

@@ -61,8 +61,8 @@ it.each([
   ['"::ffff:127.0.0.1", ok', '! "::ffff:127.0.0.1" has no address that ok allows'],
   ['"::ffff:7f00:1", ok', '! "::ffff:7f00:1" has no address that ok allows'],
   ['"b.test", ok', '! "b.test" has no address (ENOTFOUND)'],
-  ['"a b", ok', '! "a b" is no name of a host'],
-  ['"a.test", ok, "http"', '! "http" is no number of a port'],
+  ['"a b", ok', '! "a b" is not a valid host name'],
+  ['"a.test", ok, "http"', '! "http" is not a valid port'],
 ])('%s', async (args, wanted) => {
   expect(await run(start(args))).toContain(wanted);
 });

@@ -39,20 +39,20 @@ const asked = (protection: string, cookie = '', session = '', now = NOW) => ({
   now,
 });
 const sent = (verdict: Verdict): string => `other=1; pw=${verdict.cookie?.text}`;
-const said =
+const output =
   (access: ServiceAnswer['access'], seconds = 0): Script =>
   () => ({ access, user: 'u', seconds });
 
 it.each<[string, Script | null, string, string, boolean, string]>([
   ['no mark', down, '', 's', true, 'open'],
-  ['two marks', said('allow'), 'metered, subscribers', 's', false, 'unknown'],
-  ['a metered page', said('deny'), ' Metered ', '', true, 'metered'],
+  ['two marks', output('allow'), 'metered, subscribers', 's', false, 'unknown'],
+  ['a metered page', output('deny'), ' Metered ', '', true, 'metered'],
   ['a metered page without a service', null, 'metered', 's', true, 'metered'],
-  ['no session', said('allow'), 'subscribers', '', false, 'login'],
+  ['no session', output('allow'), 'subscribers', '', false, 'login'],
   ['no service', null, 'subscribers', 's', false, 'login'],
-  ['allow', said('allow'), 'subscribers', 's', true, 'allowed'],
-  ['deny', said('deny'), 'metered', 's', false, 'denied'],
-  ['metered', said('metered'), 'subscribers', 's', true, 'metered'],
+  ['allow', output('allow'), 'subscribers', 's', true, 'allowed'],
+  ['deny', output('deny'), 'metered', 's', false, 'denied'],
+  ['metered', output('metered'), 'subscribers', 's', true, 'metered'],
   ['a service that is down', down, 'metered', 's', false, 'unavailable'],
 ])('%s', async (_name, script, protection, session, mayRead, reason) => {
   expect(await gateOf(script).check(asked(protection, '', session))).toMatchObject({ mayRead, reason });
@@ -85,7 +85,7 @@ it('counts the views of a reader for the gates of all threads', async () => {
 });
 
 it('keeps an entitlement in the cookie for its session, its mark and its time', async () => {
-  const first = await gateOf(said('allow', 100)).check(asked('subscribers', '', 's'));
+  const first = await gateOf(output('allow', 100)).check(asked('subscribers', '', 's'));
   expect(first.cookie?.seconds).toBe(100);
   const reasonOf = async (...args: Parameters<typeof asked>) =>
     (await gateOf(down).check(asked(...args))).reason;
@@ -120,7 +120,7 @@ it('reads no cookie that was changed anywhere, cut, expired, or made for another
 it('asks once at a time and once in a time, and leaves a failing service alone', async () => {
   const questions: Question[] = [];
   let now = 0;
-  let script: Script = said('allow');
+  let script: Script = output('allow');
   // Two threads take turns.
   const state = new OwnState();
   const service = serviceOf((q) => script(q), questions);
@@ -128,7 +128,7 @@ it('asks once at a time and once in a time, and leaves a failing service alone',
   const ask = async (session: string, thread: 0 | 1 = 0) => threads[thread].ask({ session, protection: 'p' });
   await Promise.all([ask('a'), ask('a'), ask('b')]);
   expect(await Promise.all([ask('a'), ask('a', 1)])).toEqual(
-    new Array(2).fill(said('allow')({} as Question)),
+    new Array(2).fill(output('allow')({} as Question)),
   );
   expect(questions.length).toBe(2);
   now = 60_000;
@@ -136,7 +136,7 @@ it('asks once at a time and once in a time, and leaves a failing service alone',
   for (let i = 0; i < 6; i++) await expect(ask('a', i % 2 === 0 ? 0 : 1)).rejects.toThrow(ServiceFailure);
   expect(questions.length).toBe(5);
   now += 5000;
-  script = said('deny');
+  script = output('deny');
   const both = await Promise.allSettled([ask('a'), ask('b')]);
   expect(both.map((r) => r.status)).toEqual(['fulfilled', 'rejected']);
   expect((await ask('b')) satisfies ServiceAnswer).toMatchObject({ access: 'deny' });

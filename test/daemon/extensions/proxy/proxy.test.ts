@@ -56,7 +56,7 @@ describe('the extension proxy', () => {
     [1, 'true', 'false', 'false'],
     [2, 'false', 'false', 'true'],
     [4, 'false', 'true', 'false'],
-  ])('tells the flags apart: %i', (flags, ssl, inSession, onConnection) => {
+  ])('distinguishes the flags: %i', (flags, ssl, inSession, onConnection) => {
     const seen = read(preamble(tlv(0x20, bytes(flags, 255, 255, 255, 255))));
     expect([seen.is_ssl, seen.client_has_cert_sess, seen.client_has_cert_conn]).toEqual([
       ssl,

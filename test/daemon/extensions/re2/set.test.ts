@@ -120,7 +120,7 @@ describe('a set', () => {
 });
 
 describe('subs of a set', () => {
-  it('are called, and check_call() tells whether they may be', () => {
+  it('are called, and check_call() returns whether they may be', () => {
     const t = loaded(SET, 'if (s.match("foo") && s.check_call()) { call s.subroutine(); }');
     expect(t.run('recv')).toBe('pass');
     expect(t.req.http.get('marked')).toBe('yes');

@@ -157,7 +157,7 @@ describe('std', () => {
     expect(t.get('r')).toBe('aby');
   });
 
-  it('tells the time of each call, other than the variable', () => {
+  it('returns the time of the call, unlike the variable', () => {
     const t = task('sub vcl_recv { set req.http.r = std.now() - now; return (pass); }');
     let seconds = NOW;
     t.ctx.host = { ...t.ctx.host, now: () => ++seconds };

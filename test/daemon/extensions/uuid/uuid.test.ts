@@ -41,7 +41,7 @@ describe('identifiers of names', () => {
     (namespace) => {
       const { r, errors } = run(`uuid.uuid_v3("${namespace}", "a")`);
       expect(r).toBeFalsy();
-      expect(errors).toEqual([`uuid.uuid_v3(): "${namespace}" is no namespace`]);
+      expect(errors).toEqual([`uuid.uuid_v3(): "${namespace}" is not a namespace`]);
     },
   );
 });

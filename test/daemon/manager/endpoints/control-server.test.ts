@@ -372,9 +372,9 @@ describe('TCP', () => {
     peer.ws.send('{"t":"hello","v":1,"client":"x"}');
     peer.ws.send(JSON.stringify({ t: 'auth', mac, to }));
     await expect.poll(() => peer.received.length).toBe(2);
-    const said = peer.received[1] as ServerMessage;
+    const output = peer.received[1] as ServerMessage;
     peer.ws.terminate();
-    return { challenge: own, said };
+    return { challenge: own, output };
   }
 
   it('refuses who does not', async () => {
@@ -414,18 +414,18 @@ describe('TCP', () => {
     const port = await server.listenTcp('127.0.0.1', 0);
     const to = `127.0.0.1:${port}`;
     const first = await answering(port, SECRET, to);
-    expect(first.said).toMatchObject({ t: 'welcome' });
+    expect(first.output).toMatchObject({ t: 'welcome' });
     const second = await answering(port, SECRET, to, first.challenge);
-    expect(second.said).toMatchObject({ t: 'error', code: 'auth-failed' });
+    expect(second.output).toMatchObject({ t: 'error', code: 'auth-failed' });
   });
 
   it('does not take an answer that was meant for another listener, but for a tunnel that is allowed', async () => {
     const [port, other] = [await server.listenTcp('127.0.0.1', 0), await server.listenTcp('127.0.0.1', 0)];
-    const { said } = await answering(port, SECRET, `127.0.0.1:${other}`);
-    expect(said).toMatchObject({ t: 'error', code: 'auth-failed' });
-    expect((said as { message: string }).message).toContain(`--allow-host 127.0.0.1:${other}`);
-    expect((await answering(port, SECRET, 'tunnel.example:7000')).said).toMatchObject({ t: 'welcome' });
-    expect((await answering(port, SECRET, 'tunnel.example:7001')).said).toMatchObject({ t: 'error' });
+    const { output } = await answering(port, SECRET, `127.0.0.1:${other}`);
+    expect(output).toMatchObject({ t: 'error', code: 'auth-failed' });
+    expect((output as { message: string }).message).toContain(`--allow-host 127.0.0.1:${other}`);
+    expect((await answering(port, SECRET, 'tunnel.example:7000')).output).toMatchObject({ t: 'welcome' });
+    expect((await answering(port, SECRET, 'tunnel.example:7001')).output).toMatchObject({ t: 'error' });
   });
 
   it('does not take the bare HMAC of a challenge: no other protocol has this text', async () => {

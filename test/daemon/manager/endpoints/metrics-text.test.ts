@@ -87,7 +87,7 @@ it.each([
   ['bad, then good', 'a', 0b01n, '1'],
   ['always good', 'a', 2n ** 64n - 1n, '1'],
   ['not probed', 'b', 0n, '1'],
-])('tells a backend that is %s', (_what, name, happy, up) => {
+])('shows a backend that is %s', (_what, name, happy, up) => {
   const text = pageOf(input({ [`VBE.live.${name}.happy`]: happy }));
   expect(samples(text, 'proxyd_backend_up')).toEqual([{ labels: { backend: name }, value: up }]);
 });

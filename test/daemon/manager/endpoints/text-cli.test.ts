@@ -60,8 +60,8 @@ it('takes none before it, and closes after a wrong answer', async () => {
 it('answers all that a client sent before it ended its side', async () => {
   const port = await cli.listen('127.0.0.1', 0);
   // A wrong answer is reported after a pause.
-  const said = await exchange({ port }, `ping\nauth ${'0'.repeat(64)}\n`, true);
-  expect(said.match(/^\d{3}(?= \d+ *$)/gm)).toEqual(['107', '200', '500']);
+  const answered = await exchange({ port }, `ping\nauth ${'0'.repeat(64)}\n`, true);
+  expect(answered.match(/^\d{3}(?= \d+ *$)/gm)).toEqual(['107', '200', '500']);
 });
 
 const answer = (hello: string, secret = 'secret\n'): string => {
@@ -72,20 +72,20 @@ const answer = (hello: string, secret = 'secret\n'): string => {
 /** Output to a client that sends these pieces, each after the reply to the previous one; and how the connection ends. */
 async function talk(port: number, ...pieces: (string | Buffer | ((hello: string) => string))[]) {
   const socket = netConnect(port, '127.0.0.1');
-  let said = '';
+  let answered = '';
   let ended = false;
   socket.setEncoding('latin1');
   socket.on('data', (text: string) => {
-    said += text;
+    answered += text;
   });
   socket.on('end', () => {
     ended = true;
   });
-  await until('a challenge', () => said.endsWith('required.\n\n') || said.endsWith('Welcome\n\n'));
-  const statuses = (): string[] => said.match(/^\d{3}(?= \d+ *$)/gm) ?? [];
+  await until('a challenge', () => answered.endsWith('required.\n\n') || answered.endsWith('Welcome\n\n'));
+  const statuses = (): string[] => answered.match(/^\d{3}(?= \d+ *$)/gm) ?? [];
   for (const piece of pieces) {
     const before = statuses().length;
-    socket.write(typeof piece === 'function' ? piece(said) : piece);
+    socket.write(typeof piece === 'function' ? piece(answered) : piece);
     await until(`an answer to ${String(piece).slice(0, 60)}`, () => statuses().length > before || ended);
   }
   return {
@@ -133,7 +133,7 @@ it('asks nobody for a secret where there is none', async () => {
   open.close();
 });
 
-it('lets go of those who never answer the challenge, the oldest first', async () => {
+it('closes connections that never answer the challenge, the oldest first', async () => {
   const port = await cli.listen('127.0.0.1', 0);
   const first = netConnect(port, '127.0.0.1');
   const gone = new Promise((resolve) => first.once('close', resolve));
@@ -179,12 +179,12 @@ it('ends a connection that does not answer the challenge in time, whoever opened
   // A peer of -M that says nothing is left, and asked again later.
   const ended = await new Promise<string>((resolve) => {
     const server = createServer({ allowHalfOpen: true }, (socket) => {
-      let said = '';
+      let answered = '';
       socket.on('data', (text) => {
-        said += String(text);
+        answered += String(text);
       });
       void closed(socket).then(() => {
-        resolve(said);
+        resolve(answered);
         server.close();
       });
     });
@@ -306,9 +306,9 @@ it('on standard input: a banner, an answer a command, the end with the input', a
   input.end('E\nthree');
   await done;
   output.end();
-  const said = Buffer.concat(await output.toArray());
+  const answered = Buffer.concat(await output.toArray());
   expect(commands).toEqual(['one', 'two << E\nx\nE', 'three']);
-  expect(said.toString()).toBe(
+  expect(answered.toString()).toBe(
     "200 47      \nWelcome\nType 'start' to launch worker process.\n\n200 6       \nü one\n200 15      \nü two << E\nx\nE\n200 8       \nü three\n",
   );
 });

@@ -19,7 +19,7 @@ function mistake(...argv: string[]): string {
 }
 
 describe('forms', () => {
-  it('takes values joined, apart and behind other flags', () => {
+  it('takes values joined, apart and after other flags', () => {
     expect(options('-dnfoo').dir).toBe('foo');
     expect(options('-d', '-n', 'foo').dir).toBe('foo');
     expect(options('-Ffx.vcl')).toMatchObject({ mode: 'foreground', programs: ['x.vcl'] });
@@ -227,7 +227,7 @@ describe('storages', () => {
     else expect(options('-d', '-s', text).storages[0]).toMatchObject(expected);
   });
 
-  it('has one disk tier behind the storages', () => {
+  it('has at most one disk tier', () => {
     const parsed = options('-d', '-s', 'cold=file,/var/cache/x,1G');
     expect(parsed.disk).toEqual({ name: 'cold', path: '/var/cache/x', size: 2 ** 30 });
     expect(parsed.storages.map(({ name }) => name)).toEqual(['s0', 'Transient']);

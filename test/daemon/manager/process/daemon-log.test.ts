@@ -70,7 +70,7 @@ describe("the manager's messages", () => {
     expect([stderr, starter]).toEqual(['', 'Warning: warning\nError: error\n']);
   });
 
-  it('that nobody will get are told of at the start', () => {
+  it('that reach no log are reported at the start', () => {
     open('daemon');
     expect(starter).toBe(
       `Warning: nothing can be logged in the background: there is no ${join(dir, 'no-socket')} (start a system log). Name a file with --log-file, or stay in the foreground with -F\n`,

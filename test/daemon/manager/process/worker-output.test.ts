@@ -50,7 +50,7 @@ describe('the allowance', () => {
 });
 
 describe('a process', () => {
-  it('is heard to its last word, under its own id', async () => {
+  it('is logged to its last line, under its own id', async () => {
     const out: string[] = [];
     const [a, b] = [new PassThrough(), new PassThrough()];
     logOutput(42, [a, null, b], (text) => out.push(text));

@@ -251,7 +251,7 @@ describe('a compiler that fails', () => {
     }
   });
 
-  it('is told as it would be here, when it throws', async () => {
+  it('is reported as in this process, when it throws', async () => {
     const frames: number[] = [];
     writeAnswer({ thrown: 'Maximum call stack size exceeded' }, (bytes) => frames.push(...bytes));
     const code = `import { writeSync } from 'node:fs'; writeSync(3, Buffer.from(${JSON.stringify(frames)}));`;

@@ -90,7 +90,7 @@ it('discards nothing when one of several cannot go', async () => {
   expect(b.programs.size).toBe(4);
 });
 
-it('tells the whole way round when a label would close a loop', async () => {
+it('names the whole cycle when a label would close one', async () => {
   const b = bench();
   await load(b, 'p1');
   await b.programs.label('a', 'p1');
@@ -105,7 +105,7 @@ it('tells the whole way round when a label would close a loop', async () => {
   });
 });
 
-it('gives a new worker labels behind what they need and programs behind the labels they use', async () => {
+it('sends a new worker labels after their programs, and programs after the labels they use', async () => {
   const b = bench();
   await load(b, 'old');
   await b.programs.label('l', 'old');
@@ -133,7 +133,7 @@ it('cools an auto program out of use, and warms it when it is wanted', async () 
   b.programs.close();
 });
 
-it('cools nothing behind the back of a worker that is starting', async () => {
+it('cools no program while a worker is starting', async () => {
   const b = bench(0.02);
   await load(b, 'a');
   b.running = false;

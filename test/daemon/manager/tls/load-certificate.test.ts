@@ -197,9 +197,9 @@ describe('rights of the key', () => {
   it('refuses what everybody may read or write, and says what to type', () => {
     const path = file('rights.pem', text(a.pem));
     chmodSync(path, 0o604);
-    expect(mistake(path)).toBe(`${path}: everybody may read this key; type: chmod o-r ${path}`);
+    expect(mistake(path)).toBe(`${path}: any user may read this key; type: chmod o-r ${path}`);
     chmodSync(path, 0o602);
-    expect(mistake(path)).toBe(`${path}: everybody may write to this key; type: chmod o-rw ${path}`);
+    expect(mistake(path)).toBe(`${path}: any user may write to this key; type: chmod o-rw ${path}`);
     // The certificate alone is public.
     chmodSync(a.cert, 0o644);
     expect(load(a.cert, a.key).warnings).toEqual([]);

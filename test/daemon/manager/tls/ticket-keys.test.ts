@@ -54,7 +54,7 @@ it('survives its process in a file for its user alone', () => {
   later.removeFile();
 });
 
-it('ignores a file that is incomplete, of somebody else, or from the future', () => {
+it('ignores a file that is incomplete, owned by another user, or from the future', () => {
   const before = made().keys;
   const text = readFileSync(path, 'utf8');
   chmodSync(path, 0o640);
@@ -70,7 +70,7 @@ it('ignores a file that is incomplete, of somebody else, or from the future', ()
   expect(warnings).toEqual([]);
 });
 
-it('goes on without a file', () => {
+it('works without a file', () => {
   rmSync(dir, { recursive: true });
   expect(made().keys).toHaveLength(1);
   expect(warnings[0]).toContain('TLS sessions will not resume if this process is killed');

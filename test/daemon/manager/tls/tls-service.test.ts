@@ -56,7 +56,7 @@ const request = (id: string, frontend: string | null) => ({
   isDefault: false,
 });
 
-it('tells a worker that starts once it serves: it may have begun with less', async () => {
+it('updates a worker once it serves: it may have started with older certificates', async () => {
   const { tls, worker } = await service('-a', ':443,HTTPS');
   worker.state = 'starting';
   let started = (): void => {};

@@ -59,7 +59,7 @@ it('gathers what is written into one write', () => {
   expect([wire.writes, events]).toEqual([['onetwo'], ['sent 6']]);
 });
 
-it('waits behind a write that the kernel has not taken, and changes none of its bytes', () => {
+it('waits for a write that the kernel has not taken, and changes none of its bytes', () => {
   const { wire, output, put, events } = make();
   wire.takes = false;
   put('first');

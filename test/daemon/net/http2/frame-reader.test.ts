@@ -58,7 +58,7 @@ it('leaves the reserved bit of a stream out', () => {
   expect(user.frames).toEqual(['0 0 3 x']);
 });
 
-it('stops where its user takes no more, and goes on from there', () => {
+it('stops when its user pauses it, and resumes at the same place', () => {
   const user = new Seen();
   user.most = 1;
   const reader = new FrameReader(user, 16384);

@@ -10,7 +10,7 @@ function borne(resets: RapidResets, now: number): number {
   return n;
 }
 
-it('bears so many rapid resets, which come back over the period', () => {
+it('allows the configured number of rapid resets, replenished over the period', () => {
   const resets = new RapidResets(PARAMS, 0);
   expect(borne(resets, 0)).toBe(10);
   expect(resets.mayReset(13, 13)).toBe(true);

@@ -66,7 +66,7 @@ sub vcl_recv {
 }
 `;
 
-  it('tells what changes for a program: errors first, then what means something else', async () => {
+  it('lists the changes for a program: errors first, then changed meanings', async () => {
     const { code, out } = await lint({ 'r.vcl': text }, '--release', '9.0');
     expect(code).toBe(2);
     expect(out).toMatch(/DIR\/r\.vcl:5:\d+: error: .*Content-Length.* cannot be unset/i);

@@ -23,9 +23,9 @@ describe('what the program calls unused', () => {
 
   it('may stay unused, whether it is declared before or after', () => {
     expect(compiled(DECLARED).errors).toHaveLength(5);
-    const said = 'unused b;\nunused p;\nunused a;\nunused s;\n';
-    expect(compiled(DECLARED + said)).toEqual({ errors: [], warnings: [] });
-    expect(compiled(said + DECLARED).errors).toEqual([]);
+    const output = 'unused b;\nunused p;\nunused a;\nunused s;\n';
+    expect(compiled(DECLARED + output)).toEqual({ errors: [], warnings: [] });
+    expect(compiled(output + DECLARED).errors).toEqual([]);
   });
 
   it('may be used all the same', () => {

@@ -36,7 +36,7 @@ describe('the table of changes', () => {
     expect(changesOf('9.0')).toEqual(Object.fromEntries(names.map((name) => [name, true])));
   });
 
-  it.each(rows)('%s is told in whole sentences, without code in its topic', (_name, row) => {
+  it.each(rows)('%s is described in whole sentences, without code in its topic', (_name, row) => {
     for (const text of [row.before, row.after, row.why]) expect(text).toMatch(/^[A-Z`].*\.$/s);
     expect(row.topic).not.toContain('`');
   });

@@ -242,7 +242,7 @@ describe('the lint', () => {
       'import cookie; sub vcl_recv { set req.http.Cookie = cookie.get_string(); return (hash); }',
       [[4, 'release-cookie-end']],
     ],
-  ])('tells what changes for %s', (_what, text, expected) => {
+  ])('lists the changes for %s', (_what, text, expected) => {
     expect(changes(text)).toEqual(expected);
   });
 });
