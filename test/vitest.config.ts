@@ -16,7 +16,7 @@ const compiled = {
   // As unit tests: a process for each file spends a second on loading the same modules.
   isolate: false,
   maxWorkers: SIDE_BY_SIDE,
-  testTimeout: 180_000,
+  testTimeout: 300_000,
 };
 /** Proxies overwrite what was lent and what is freed, and check each step, unless PROXYD_POISON=0 says otherwise. */
 const poisoned = { PROXYD_POISON: process.env.PROXYD_POISON ?? '1' };
@@ -38,7 +38,7 @@ export default defineConfig({
     root: new URL('..', import.meta.url).pathname,
     // Limits for what hangs: a machine that does twenty other things keeps them.
     testTimeout: 60_000,
-    hookTimeout: 180_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     // Enough of both sides to see in a report what differs.
     chaiConfig: { truncateThreshold: 300 },

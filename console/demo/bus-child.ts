@@ -10,7 +10,8 @@ export interface BusChild {
   stop(): Promise<void>;
 }
 
-const START_MS = 10_000;
+/** A busy machine may take as long (chosen). */
+const START_MS = 60_000;
 /** Terminal signals reach all processes and must not end the shell before the server. */
 const SHELL = 'trap "" HUP INT QUIT TERM; "$@" & server=$!; cat > /dev/null; kill -9 $server';
 
@@ -37,9 +38,14 @@ export async function startBus(program: string, folder: string): Promise<BusChil
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   child.stdin.on('error', () => undefined);
+  let isRunning = true;
   const ended = new Promise<void>((resolve) => {
-    child.once('error', () => resolve());
-    child.once('exit', () => resolve());
+    const end = (): void => {
+      isRunning = false;
+      resolve();
+    };
+    child.once('error', end);
+    child.once('exit', end);
   });
   const stop = (): Promise<void> => {
     child.stdin.end();
@@ -49,9 +55,10 @@ export async function startBus(program: string, folder: string): Promise<BusChil
   for (;;) {
     const url = urlIn(folder);
     if (url !== null) return { url, stop };
-    if (Date.now() > until) {
+    if (!isRunning || Date.now() > until) {
+      const inTime = isRunning ? ' in time' : '';
       await stop();
-      throw new Error('nats-server did not start in time');
+      throw new Error(`nats-server did not start${inTime}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 30));
   }

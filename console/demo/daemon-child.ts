@@ -8,7 +8,8 @@ import { inPackage } from '../../protocol/files/package-files.ts';
 import { type Client, connect } from '../client/client.ts';
 import { type DemoHome, makeHome } from './demo-home.ts';
 
-const START_MS = 10_000;
+/** A busy machine may take as long (chosen). */
+const START_MS = 60_000;
 const STOP_MS = 4000;
 
 export interface DaemonChild {
@@ -65,7 +66,7 @@ export async function startDaemon(
     home.remove();
   };
   try {
-    const client = await Promise.race([reach(dir), ended.then((text): never => fail(text))]);
+    const client = await Promise.race([reach(dir, child), ended.then((text): never => fail(text))]);
     const started = await client.command('start');
     if (started.status !== 200) fail(started.body);
     const port = await listeningPort(client);
@@ -81,13 +82,13 @@ function fail(text: string): never {
   throw new Error(`proxyd did not start: ${text === '' ? 'no reason given' : text}`);
 }
 
-async function reach(dir: string): Promise<Client> {
+async function reach(dir: string, child: ChildProcess): Promise<Client> {
   const until = Date.now() + START_MS;
   for (;;) {
     try {
       return await connect({ dir, timeout: 2, name: 'demo' });
     } catch (error) {
-      if (Date.now() > until) throw error;
+      if (child.exitCode !== null || child.signalCode !== null || Date.now() > until) throw error;
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
   }

@@ -14,7 +14,8 @@ export interface EdgeChild {
   stop(): void;
 }
 
-const START_MS = 10_000;
+/** A busy machine may take as long (chosen). */
+const START_MS = 60_000;
 
 /** @param conf path for the settings by which a daemon reaches it */
 export async function startEdge(conf: string): Promise<EdgeChild> {

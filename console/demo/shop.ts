@@ -21,7 +21,7 @@ export interface Shop {
   readonly place: DemoPlace;
 }
 
-const TOGETHER_MS = 15_000;
+const TOGETHER_MS = 60_000;
 
 const urlOf = ({ port }: DaemonChild): string => `http://127.0.0.1:${port}/`;
 

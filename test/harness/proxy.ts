@@ -89,7 +89,7 @@ export interface ProxyOptions {
   mode?: 'F' | 'd';
   /** Listening port; default 0. */
   port?: number;
-  /** Varnish's daemon without parameters of the harness, for tests of changed parameters. */
+  /** Without parameters of the harness, for tests of changed parameters. */
   asInstalled?: boolean;
   /** Working directory; default a new one in the sandbox. */
   dir?: string;
@@ -228,6 +228,10 @@ export class RunningProxy {
 /** Varnish's compiler as installed optimises every program: three times the work for programs that run once. */
 const FAST_COMPILER = ['-p', 'cc_command=exec gcc -std=gnu11 -O0 -pthread -fpic -shared -Wl,-x -o %o %s'];
 
+/** Clients of a test may say nothing for this long, which many of them connect one after the other on a busy machine: the five seconds
+ * of both products are passed before the last one has asked. */
+const IDLE_SECONDS = 60;
+
 /** Arguments of a daemon start, without the mode flag. */
 export function daemonArguments(options: ProxyOptions, dir: string, programFile: string | null): string[] {
   const args = ['-n', dir, '-a', `127.0.0.1:${options.port ?? 0}`, '-i', 'test'];
@@ -240,6 +244,8 @@ export function daemonArguments(options: ProxyOptions, dir: string, programFile:
     args.push('-p', `worker_threads=${chosenThreads}`);
   if (POISON && options.product !== 'varnish' && !options.asInstalled && options.params?.debug === undefined)
     args.push('-p', 'debug=+req_state');
+  if (!options.asInstalled && options.params?.timeout_idle === undefined)
+    args.push('-p', `timeout_idle=${IDLE_SECONDS}`);
   for (const [name, value] of Object.entries(options.params ?? {})) args.push('-p', `${name}=${value}`);
   return [...args, ...(options.args ?? [])];
 }

@@ -107,5 +107,5 @@ it(
     // The store holds 64 MB, and each of the clients may wait for a bomb that is being unpacked.
     expect(most - before, figures).toBeLessThan(400);
   },
-  COUNT * 40 + 120_000,
+  COUNT * 300 + 180_000,
 );

@@ -204,7 +204,7 @@ describe.each([1, 2])('pages over many turns, with %i threads', (threads) => {
   }
 
   it(`a random history in a store that is too small gives everybody their own (seed ${SEED})`, {
-    timeout: 60_000 + COUNT * 100,
+    timeout: 180_000 + COUNT * 100,
   }, async () => {
     const faults: string[] = [];
     let next = 0;

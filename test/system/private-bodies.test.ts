@@ -62,7 +62,7 @@ describe.each([1, 2, 4])('with %d threads', (threads) => {
     });
   });
 
-  it.each(Object.keys(WAYS))('each gets its own: %s', { timeout: 30_000 + ROUNDS * 2000 }, async (way) => {
+  it.each(Object.keys(WAYS))('each gets its own: %s', { timeout: 180_000 + ROUNDS * 2000 }, async (way) => {
     const clients = await Promise.all(
       Array.from({ length: CLIENTS }, () => ClientConnection.open(proxy.port)),
     );

@@ -15,7 +15,7 @@ const isMissing = findProgram('varnishd') === null || findProgram('varnishtest')
 function play(command: readonly string[], files: readonly string[]): Promise<{ code: number; out: string }> {
   const [program = '', ...args] = command;
   return new Promise((resolve) => {
-    const options = { cwd: FOLDER, encoding: 'latin1', maxBuffer: 1e9, timeout: 170_000 } as const;
+    const options = { cwd: FOLDER, encoding: 'latin1', maxBuffer: 1e9, timeout: 280_000 } as const;
     execFile(program, [...args, ...files], options, (cause, out, err) => {
       resolve({ code: cause === null ? 0 : Number(cause.code), out: out + err });
     });

@@ -71,7 +71,7 @@ const REQUESTS: Readonly<Record<string, readonly [bytes: string, place: string]>
   ],
   upload_unbounded: ['POST / HTTP/1.0\r\n\r\nx', ', POST'],
   expectation: [`GET / HTTP/1.1\r\n${HOST}Expect: tea\r\n\r\n`, ', "Expect: tea"'],
-  host_missing: ['GET /any HTTP/1.1\r\n\r\n', ''],
+  host_missing: ['GET /any HTTP/1.1\r\nConnection: close\r\n\r\n', ''],
   host_many: [`GET / HTTP/1.1\r\n${HOST}Host: b\r\n\r\n`, ', "Host: b"'],
   host_invalid: ['GET / HTTP/1.1\r\nHost: a/b\r\n\r\n', ', "Host: a/b"'],
   target_invalid: [`GET x HTTP/1.1\r\n${HOST}\r\n`, ', "x"'],

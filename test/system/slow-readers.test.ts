@@ -160,9 +160,7 @@ describe('an object that goes while a client has yet to read it', () => {
   let number = 0;
 
   for (const [kind, path, head] of KINDS) {
-    it(`${kind}: every byte is its own, through any filter and over any protocol`, {
-      timeout: 120_000,
-    }, async () => {
+    it(`${kind}: every byte is its own, through any filter and over any protocol`, async () => {
       const faults: string[] = [];
       for (const [way, go] of Object.entries(WAYS)) {
         // Filtered data cannot be part of a compressed page.
@@ -259,7 +257,7 @@ describe('a random history', () => {
   }
 
   it(`of ${SECONDS > 0 ? `${SECONDS} seconds` : `${COUNT} requests`} gives nobody what is another's (seed ${SEED})`, {
-    timeout: 120_000 + SECONDS * 1000,
+    timeout: 180_000 + SECONDS * 1000,
   }, async () => {
     const faults: string[] = [];
     let next = 0;
