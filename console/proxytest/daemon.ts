@@ -113,7 +113,9 @@ export class DaemonEntity extends Entity {
     );
     if (ended !== null) {
       this.#child = null;
-      this.fail(`daemon exited during launch, status ${ended}: ${this.#output.slice(-4).join(' / ')}`);
+      // Varnish and proxyd say other things before the reason.
+      const reason = this.#output.filter((line) => !/^(?:Warning|Info|Debug): /.test(line)).slice(-4);
+      this.fail(`daemon exited during launch, status ${ended}: ${reason.join(' ')}`);
     }
     if (!isThere) this.fail('timeout waiting for the CLI');
   }

@@ -206,6 +206,9 @@ export function makeVarnish(): Product {
       ],
     }),
     async control(directory) {
+      // With more patience it would wait for a daemon that has ended.
+      const { code } = await run('varnishadm', ['-n', directory, '-t', '1', 'ping']);
+      if (code !== 0) throw new Error('no CLI yet');
       return {
         async ask(line) {
           const args = ['-n', directory, '-t', '60', ...(line.startsWith('-') ? ['--'] : []), line];

@@ -72,6 +72,13 @@ describe('as a command', () => {
     expect(code).toBe(2);
   });
 
+  it('says why a daemon does not start', async () => {
+    const { out } = await play([...PROXYTEST, '-p', 'nonsense=7'], ['miss-and-hit.vtc']);
+    expect(out).toMatch(
+      /FAILED: .*: daemon exited during launch, status 2: Error: Unknown parameter "nonsense"\.$/m,
+    );
+  });
+
   it('ends with 77 when all was skipped, 0 when all passed, 1 for what is wrong', async () => {
     expect((await play(PROXYTEST, ['skip-feature.vtc'])).code).toBe(77);
     expect((await play(PROXYTEST, ['operators.vtc'])).code).toBe(0);
@@ -99,6 +106,13 @@ describe.skipIf(isMissing)(
     it('gives each script its verdict there, too', async () => {
       expect(verdicts((await play([...PROXYTEST, '--on', 'varnish', '-k', '-j', '4'], SCRIPTS)).out)).toEqual(
         expected(SCRIPTS),
+      );
+    });
+
+    it('says why a daemon does not start', async () => {
+      const { out } = await play([...PROXYTEST, '--on', 'varnish', '-p', 'nonsense=7'], ['miss-and-hit.vtc']);
+      expect(out).toContain(
+        'v1: daemon exited during launch, status 2: Error: Unknown parameter "nonsense".',
       );
     });
 
