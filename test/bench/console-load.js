@@ -2,8 +2,8 @@
 // instance that sends it this many request groups per second (servers/log-instance.js). Keys are pressed all the
 // while. Prints the time of a cold start, CPU share, frames per second, how long keys take until the screen shows
 // their effect, and memory once the log is full and at the end. Usage: node test/bench/console-load.js [--seconds 60]
-// [--rate 20000] [--warm 8] [--columns 120] [--rows 40] [--json] Needs dist/ and script (Debian: bsdutils). Exits 1
-// if a bound of the issue is exceeded.
+// [--rate 20000] [--warm 8] [--columns 120] [--rows 40] [--cpu-prof FOLDER] [--json] Needs dist/ and script (Debian:
+// bsdutils). Exits 1 if a bound of the issue is exceeded.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,6 +26,7 @@ const { values: options } = parseArgs({
       type: 'string',
       default: new URL('../../dist/console/bin/proxyadm.js', import.meta.url).pathname,
     },
+    'cpu-prof': { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -56,7 +57,11 @@ const instance = startInstance(
 );
 
 const probe = new URL('servers/memory-probe.js', import.meta.url).pathname;
-const node = `${process.execPath} --expose-gc --import ${probe} ${options.proxyadm} -n ${dir}`;
+const prof =
+  options['cpu-prof'] === ''
+    ? ''
+    : `--cpu-prof --cpu-prof-interval 200 --cpu-prof-dir=${options['cpu-prof']} `;
+const node = `${process.execPath} ${prof}--expose-gc --import ${probe} ${options.proxyadm} -n ${dir}`;
 const command = `stty cols ${options.columns} rows ${options.rows}; echo $$ > ${files.pid}; exec ${node}`;
 const born = performance.now();
 const terminal = spawn('script', ['-qfc', command, '/dev/null'], {

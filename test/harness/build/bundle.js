@@ -7,6 +7,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, transform } from 'esbuild';
+import { tokens } from './plain-tokens.js';
 import { PLAIN, STYLES } from './plain-width.js';
 
 /** Processes of the daemon, by their modules. */
@@ -69,7 +70,11 @@ export async function bundle(root, commands) {
   const entry = (name) => join(modules, `${name}.js`);
   const results = await Promise.all([
     ...[...DAEMON, BUS].map((name) => build({ ...options, entryPoints: [entry(name)] })),
-    build({ ...options, entryPoints: [entry(SCREENS)], plugins: [...options.plugins, measured, cut] }),
+    build({
+      ...options,
+      entryPoints: [entry(SCREENS)],
+      plugins: [tokens, ...options.plugins, measured, cut],
+    }),
     build({
       ...options,
       ...COMMON,
