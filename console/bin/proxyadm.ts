@@ -10,6 +10,7 @@ import type { CommandReply } from '../../protocol/messages.ts';
 import { changingCommand, notOnlyReading, refusedChange } from '../../protocol/reading.ts';
 import { PROXYADM } from '../../protocol/tables/tools.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
+import { keepCompiledCode } from '../process/code-cache.ts';
 import { printEnding } from '../process/command-end.ts';
 import { HUNG_UP, leave } from '../process/leave.ts';
 import { keepOutputManners, writeOut } from '../process/standard-output.ts';
@@ -154,6 +155,7 @@ async function main(): Promise<number> {
   const a = parseArguments(process.argv.slice(2));
   if ('kind' in a) return printEnding(PROXYADM, a);
   if (a.words.length === 0 && process.stdin.isTTY && process.stdout.isTTY && !a.pass) {
+    keepCompiledCode(process.env);
     const { runConsole } = await import('../tui/main.tsx');
     const { dir, address, secretFile, varnish, readonly, replay, reader } = a;
     return (

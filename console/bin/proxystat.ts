@@ -9,6 +9,7 @@ import { PROXYSTAT } from '../../protocol/tables/tools.ts';
 import type { CounterValue } from '../format/stat-text.ts';
 import { guardTerminal } from '../format/terminal-text.ts';
 import { attach, parseAttachTimeout, writePidFile } from '../process/attach.ts';
+import { keepCompiledCode } from '../process/code-cache.ts';
 import { printEnding } from '../process/command-end.ts';
 import { leave } from '../process/leave.ts';
 import { flushOut, keepOutputManners, writeOut } from '../process/standard-output.ts';
@@ -99,6 +100,7 @@ async function readOnce(
 }
 
 async function live(a: Arguments): Promise<number> {
+  keepCompiledCode(process.env);
   const { runConsole } = await import('../tui/main.tsx');
   const problem = a.pidFile === undefined ? null : writePidFile(a.pidFile);
   if (problem !== null) {
