@@ -10,6 +10,8 @@ export type HealthState =
   | 'connecting'
   /** Connected, without data yet. */
   | 'waiting'
+  /** Connected; the counters on screen are from the daemon's history, or from before the connection was lost. */
+  | 'only past'
   | 'cut off'
   | 'daemon silent'
   | 'worker silent'
@@ -31,8 +33,8 @@ export interface Health {
   since: number | null;
   /** Names of the silent threads, while others are not. */
   silent: readonly string[];
-  /** Workers started after the first, and workers that ended unexpectedly. */
-  restarts: number;
+  /** Workers started after the first, null before any counters; and workers that ended unexpectedly. */
+  restarts: number | null;
   deaths: number;
   /** Log records that this console lost. */
   lost: number;
@@ -42,10 +44,13 @@ export interface Health {
   manager: ProcessFigures | null;
 }
 
+/** No figure is of this connection. */
+const BEFORE_VALUES: ReadonlySet<HealthState> = new Set(['connecting', 'waiting', 'only past', 'cut off']);
+
 export function readHealth(session: DaemonSession): Health {
   const { counters } = session;
   const { state, since, silent = [] } = statusOf(session);
-  const connected = state !== 'connecting' && state !== 'waiting' && state !== 'cut off';
+  const connected = !BEFORE_VALUES.has(state);
   const figure = (name: string): number => Number(counters.value(name));
   const uses = (prefix: string): ProcessFigures | null =>
     counters.get(`${prefix}.cpu`) === undefined
@@ -61,7 +66,10 @@ export function readHealth(session: DaemonSession): Health {
     state,
     since,
     silent,
-    restarts: Math.max(0, figure('MGT.child_start') - (session.source.parts?.length ?? 1)),
+    restarts:
+      counters.samples === 0
+        ? null
+        : Math.max(0, figure('MGT.child_start') - (session.source.parts?.length ?? 1)),
     deaths: figure('MGT.child_stop') + figure('MGT.child_died'),
     lost: session.lostRecords,
     lag: runs && lags.length > 0 ? Math.max(...lags) : null,
@@ -99,7 +107,7 @@ function statusOf(session: DaemonSession): {
   const { connection, counters, valuesAt } = session;
   if (session.cutOff) return { state: 'cut off', since: session.everUp ? session.lastDataAt : null };
   if (connection.state !== 'up') return { state: 'connecting', since: null };
-  if (valuesAt === 0) return { state: 'waiting', since: null };
+  if (valuesAt === 0) return { state: counters.samples > 0 ? 'only past' : 'waiting', since: null };
   if (session.isSilent) return { state: 'daemon silent', since: valuesAt };
   const state = counters.get('MGT.worker_state');
   if (state === undefined) {

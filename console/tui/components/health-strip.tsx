@@ -25,6 +25,7 @@ const LATE = 0.1;
 const WORDS: Readonly<Record<HealthState, { text: string; style: StyleName }>> = {
   connecting: { text: 'connecting', style: 'warn' },
   waiting: { text: 'connected, no data yet', style: 'warn' },
+  'only past': { text: 'connected, no current values yet', style: 'warn' },
   'cut off': { text: '', style: 'bad' },
   'daemon silent': { text: 'daemon silent', style: 'bad' },
   'worker silent': { text: 'worker silent', style: 'bad' },
@@ -109,13 +110,15 @@ function healthParts(health: Health, now: number, theme: Theme, utc: boolean): R
     [span(`${style === 'good' ? bullet : up} ${text}${sinceText(health, now, utc)}`, style)],
   ];
   const { lost, restarts, lag } = health;
-  const restarted = `${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`;
   if (lost > 0) parts.push([span(`${count(lost)} log records lost`, 'warn')]);
-  parts.push([span(restarted, health.deaths > 0 ? 'warn' : 'muted')]);
+  if (restarts !== null)
+    parts.push([
+      span(`${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`, health.deaths > 0 ? 'warn' : 'muted'),
+    ]);
   if (lag !== null) parts.push([span('loop ', 'faint'), span(duration(lag), lag >= LATE ? 'warn' : 'muted')]);
   if (health.worker !== null) parts.push(processPart('worker', health.worker));
   if (health.manager !== null) parts.push(processPart('manager', health.manager));
-  if (lost === 0) parts.push([span('no log lost', 'faint')]);
+  if (lost === 0 && restarts !== null) parts.push([span('no log lost', 'faint')]);
   return parts;
 }
 

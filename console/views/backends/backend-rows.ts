@@ -47,10 +47,13 @@ export function backendRows(session: DaemonSession): ListRow[] {
   return rows;
 }
 
-/** Backends with their probes; in a recording, those that it has. */
+/** Backends with their probes and members; in a recording, those that it has. None before the answer: without members the
+ * rows would be others, and change places below the cursor. */
 function listed(session: DaemonSession): readonly BackendRow[] {
-  const body = session.admin.body(BACKENDS_LINE);
-  return body === '' ? session.backends : parseBackendList(body);
+  const { admin, backends } = session;
+  const body = admin.body(BACKENDS_LINE);
+  if (body !== '') return parseBackendList(body);
+  return admin.answer(BACKENDS_LINE) === undefined ? [] : backends;
 }
 
 /** For JSON and text; '' if unknown. */
@@ -136,6 +139,7 @@ function row(
   const auto = admin === 'probe';
   return {
     key: path.join(' > '),
+    item: name,
     facts: {
       name,
       type: b.type,

@@ -16,6 +16,8 @@ export interface ListCell extends ToneText {
 export interface ListRow {
   /** Identifies the row across refreshes. */
   key: string;
+  /** Identifies the thing that the row shows, if other rows may show it, too, or its key may change; the key if absent. */
+  item?: string;
   /** Heading of the detail pane; the key if absent. */
   title?: string;
   cells: readonly ListCell[];
@@ -40,6 +42,8 @@ export interface ListState {
   filter: string;
   /** Key of the selected row; '' is the first. */
   selected: string;
+  /** Its item: the cursor follows it to a row with another key. */
+  item: string;
   /** Its last known index: the cursor stays there if the row vanishes. */
   at: number;
   top: number;
@@ -60,6 +64,7 @@ const NO_MARKS: ReadonlySet<string> = new Set();
 export const INITIAL_LIST: ListState = {
   filter: '',
   selected: '',
+  item: '',
   at: 0,
   top: 0,
   sort: -1,
@@ -71,7 +76,13 @@ export const INITIAL_LIST: ListState = {
 };
 
 /** Sorting moves the cursor to the top, where it stays while rows change places. */
-const TOP: Pick<ListState, 'selected' | 'at' | 'top' | 'scroll'> = { selected: '', at: 0, top: 0, scroll: 0 };
+const TOP: Pick<ListState, 'selected' | 'item' | 'at' | 'top' | 'scroll'> = {
+  selected: '',
+  item: '',
+  at: 0,
+  top: 0,
+  scroll: 0,
+};
 
 export type ListAction =
   | { type: 'move'; rows: number }
@@ -120,11 +131,17 @@ function compare(a: number | string, b: number | string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Index of the selected row in `shown`; its neighbour's if it is gone; -1 without rows. */
+/** Index of the selected row in `shown`, or of another row of its item; its neighbour's if both are gone; -1 without rows. */
 export function selectedIndex(state: ListState, shown: readonly ListRow[]): number {
   if (shown.length === 0) return -1;
   const at = shown.findIndex((row) => row.key === state.selected);
-  return at >= 0 ? at : Math.min(state.selected === '' ? 0 : state.at, shown.length - 1);
+  if (at >= 0) return at;
+  const same = state.item === '' ? -1 : shown.findIndex((row) => itemOf(row) === state.item);
+  return same >= 0 ? same : Math.min(state.selected === '' ? 0 : state.at, shown.length - 1);
+}
+
+function itemOf({ item, key }: ListRow): string {
+  return item ?? key;
 }
 
 export function selectedRow(state: ListState, rows: readonly ListRow[]): ListRow | undefined {
@@ -175,7 +192,7 @@ export function reduceList(
     case 'select': {
       const hidden = !shownRows(state, rows).some((row) => row.key === action.key);
       const shown = hidden ? { ...state, filter: '' } : state;
-      return place({ ...shown, selected: action.key, scroll: 0 }, rows, height, (at) => at);
+      return place({ ...shown, selected: action.key, item: action.key, scroll: 0 }, rows, height, (at) => at);
     }
     case 'mark': {
       const row = selectedRow(state, rows);
@@ -208,9 +225,16 @@ function place(
   const last = shown.length - 1;
   if (last < 0) return state;
   const at = Math.max(0, Math.min(last, to(selectedIndex(state, shown), last)));
-  const selected = (shown[at] as ListRow).key;
-  const scroll = selected === state.selected ? state.scroll : 0;
-  return { ...state, selected, at, scroll, top: listTop(state, at, last + 1, height) };
+  const row = shown[at] as ListRow;
+  const scroll = row.key === state.selected ? state.scroll : 0;
+  return {
+    ...state,
+    selected: row.key,
+    item: itemOf(row),
+    at,
+    scroll,
+    top: listTop(state, at, last + 1, height),
+  };
 }
 
 /** Width of each column in `width` cells with a blank between them; 0 for dropped ones. */

@@ -53,6 +53,25 @@ describe('the strip of the daemon’s health', () => {
     expect(await strip(recording, 62)).toBe(' ● running 2h00m   0 restarts   loop 1.3ms   worker 18% 88.05M');
   });
 
+  it('speaks of missing data only while there is none: counters of the past are on screen before those of now', async () => {
+    const recording = fakeRecording(30);
+    const past = { ...recording, steps: recording.steps.filter((s) => s.kind !== 'values') };
+    const stage = new Stage({ recording: past, columns: 120, rows: 34 });
+    stages.push(stage);
+    await stage.play(2);
+    const shown = (): string => plain(healthStrip(stage.c, 120, makeTheme('none', false), true).row);
+    expect(shown()).toContain('connected, no data yet');
+    expect(shown()).not.toMatch(/restart|lost/);
+    const { counters } = stage.session;
+    counters.update(
+      stage.session.now() - 1,
+      counters.names.map(() => 1n),
+    );
+    expect(shown()).toContain('connected, no current values yet');
+    // Nor are figures of the past shown as those of now.
+    expect(shown()).not.toMatch(/worker|manager/);
+  });
+
   it('is not contradicted below: without a worker there are no healthy backends, no objects and no bans', async () => {
     const nobody = {
       status: 101,

@@ -423,7 +423,7 @@ describe('operation', () => {
     await s.play(31);
     const back = await s.screen();
     expect(back).toContain('● following');
-    expect(back).toContain('▲ connected, no data yet');
+    expect(back).toContain('▲ connected, no current values yet');
     expect(back).toContain('reconnected');
     expect(back).not.toContain('stale');
   });

@@ -5,15 +5,18 @@ import { plain } from '../../../../console/draw/spans.ts';
 import { makeTheme } from '../../../../console/draw/theme.ts';
 import { parseBackendList } from '../../../../console/model/session/backends.ts';
 import { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
+import { Instances } from '../../../../console/model/session/instances.ts';
 import { answerWords, ProbeAnswers } from '../../../../console/model/session/probe-answers.ts';
 import type { Recording } from '../../../../console/model/session/recording.ts';
 import { ReplaySource } from '../../../../console/model/session/replay-source.ts';
 import { BACKENDS_LINE, backendRows } from '../../../../console/views/backends/backend-rows.ts';
+import { BACKENDS_VIEW } from '../../../../console/views/backends/backends-view.ts';
 import { backendRows as dashboardRows } from '../../../../console/views/dashboard/dashboard-rows.ts';
 import { encodeRecord } from '../../../../protocol/log-record.ts';
 import type { LogTransaction } from '../../../../protocol/messages.ts';
 import { Tag } from '../../../../protocol/tables/tags.ts';
 import { fakeRecording } from '../../fake-recording.ts';
+import { testContext } from '../../stage.ts';
 
 const director = (type: string, healthy: number, ...members: string[]): object => ({
   type,
@@ -207,4 +210,48 @@ describe('the last answer to a probe', () => {
   ])('%j: %s', (text, words) => {
     expect(answerWords(text)).toBe(words);
   });
+});
+
+it('no row is shown before its director is known, and the cursor follows its backend to another one', async () => {
+  let table: object = { 'boot.a': backend(4), 'boot.b': backend(4), 'boot.d': director('random', 1, 'a') };
+  const answer = (): { status: number; body: string } => ({
+    status: 200,
+    body: JSON.stringify([3, ['backend.list'], 1, table]),
+  });
+  const source = new ReplaySource({ recording: fakeRecording(1), matcher: () => () => true });
+  source.command = () => Promise.resolve(answer());
+  const c = testContext({
+    views: [BACKENDS_VIEW],
+    instances: new Instances(
+      { name: 'one', open: () => source },
+      [],
+      (opened) => new DaemonSession({ source: opened, now: () => 0, later: () => undefined }),
+    ),
+  });
+  // As the dashboard knows them, without members.
+  c.session.backends = parseBackendList(answer().body);
+  expect(BACKENDS_VIEW.rows(c)).toEqual([]);
+  expect(BACKENDS_VIEW.definition.empty(c.session, '')).not.toBe('no backends');
+  await c.session.admin.ask(BACKENDS_LINE);
+  const names = (): string[] => BACKENDS_VIEW.rows(c).map((row) => row.cells[0]?.text ?? '');
+  expect(names()).toEqual(['boot.b', 'boot.d', '└ boot.a']);
+  BACKENDS_VIEW.act(c, { type: 'move', rows: 2 });
+  table = {
+    'boot.b': backend(4),
+    'boot.a': backend(4),
+    'boot.d': director('random', 1, 'b'),
+    'boot.e': director('random', 1, 'a'),
+  };
+  await c.session.admin.ask(BACKENDS_LINE);
+  expect(names()).toEqual(['boot.d', '└ boot.b', 'boot.e', '└ boot.a']);
+  expect(BACKENDS_VIEW.selected(c)?.facts.name).toBe('boot.a');
+  // A member of two directors: the cursor stays on the row that it was on.
+  table = {
+    'boot.a': backend(4),
+    'boot.d': director('random', 1, 'a'),
+    'boot.e': director('random', 1, 'a'),
+  };
+  await c.session.admin.ask(BACKENDS_LINE);
+  BACKENDS_VIEW.act(c, { type: 'end' });
+  expect(BACKENDS_VIEW.selected(c)?.key).toBe('boot.e > boot.a');
 });
