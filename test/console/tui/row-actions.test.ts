@@ -208,7 +208,10 @@ it('the table says of each kind what is banned, or why nothing is', () => {
 it('offers nothing that is refused: without a row, and where nothing may be changed', async () => {
   const s = await open(120, 30, { readonly: true });
   const offered = async (key: string): Promise<string[]> => {
-    await s.keys('escape', key, 'x');
+    await s.keys('escape', key);
+    // Rows come with the daemon's answer.
+    await s.settle();
+    await s.keys('x');
     const { panel } = s.c.ui.state;
     return panel?.kind === 'choices' ? panel.choices.map((choice) => choice.label) : [];
   };
