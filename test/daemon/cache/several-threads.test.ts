@@ -2,19 +2,17 @@
 // interrupted. Real threads are in test/system/store-histories.test.ts; they seldom meet just there.
 
 import { afterEach, expect, it } from 'vitest';
-import { Cache } from '../../../daemon/cache/cache.ts';
+import type { Cache } from '../../../daemon/cache/cache.ts';
 import { newCacheCounters } from '../../../daemon/cache/cache-counters.ts';
 import type { CacheState } from '../../../daemon/cache/cache-state.ts';
 import { LookupAnswer, LookupQuery, LookupResult } from '../../../daemon/cache/lookup-query.ts';
 import { TTL as OBJ_TTL, type Oc, OF_HIT_MISS } from '../../../daemon/cache/objcore.ts';
 import { type VaryKey, varyKey } from '../../../daemon/cache/vary.ts';
-import { makeSlots, Peers, portsOf, type ThreadSlot } from '../../../daemon/threads/peers.ts';
+import type { Peers } from '../../../daemon/threads/peers.ts';
 import { request, response, T0 } from './cache-setup.ts';
+import { cacheOf, closePorts, peersOfTwo } from './threads-setup.ts';
 
-const opened: ThreadSlot[] = [];
-afterEach(() => {
-  for (const slot of opened.splice(0)) for (const port of portsOf(slot)) port.close();
-});
+afterEach(closePorts);
 
 class Thread {
   readonly peers: Peers;
@@ -25,32 +23,7 @@ class Thread {
   constructor(peers: Peers) {
     this.peers = peers;
     this.next = 1000 * (peers.thread + 1);
-    this.cache = new Cache({
-      storages: [{ name: 's0', kind: 'malloc', size: 256 << 20 }],
-      counters: this.counters,
-      limits: {
-        nukeLimit: 50,
-        rushExponent: 3,
-        lruInterval: 0,
-        gzipSupport: true,
-        normaliseVary: false,
-        banDups: true,
-        banAnyVariant: 10_000,
-        tagHeaders: ['xkey'],
-        tagSpace: 0,
-        lurker: { age: 0, batch: 3, sleep: 0.01, cutoff: 0, holdoff: 0 },
-      },
-      compileRegex: (pattern) => new RegExp(pattern),
-      now: T0,
-      seed: [1, 2],
-      shared: {
-        memory: peers.part('cache'),
-        lock: peers.lock,
-        signals: peers.signals,
-        maintains: peers.thread === 0,
-      },
-    });
-    peers.signals.listen(this.cache.receiver, () => undefined);
+    this.cache = cacheOf(peers, 256 << 20, this.counters);
   }
 
   /** The state shared by the roles. */
@@ -125,11 +98,8 @@ function pair(): [Thread, Thread] {
 
 /** A thread, and the peers of one to come. */
 function one(): [Thread, Peers] {
-  const slots = makeSlots(2);
-  opened.push(...slots);
-  const first = new Peers(slots[0] as ThreadSlot);
-  const thread = new Thread(first);
-  return [thread, new Peers(slots[1] as ThreadSlot, first.memory.offer())];
+  const [first, second] = peersOfTwo();
+  return [new Thread(first), second];
 }
 
 it('a request waits for the fetch of another thread that may bring its variant, and for no other', () => {

@@ -1,8 +1,7 @@
 // A tier shared by two threads, played in one: messages of one reach the other in a later turn, so what a test does before it waits
 // happens while they are under way.
 import { afterEach, describe, expect, it } from 'vitest';
-import { Cache } from '../../../daemon/cache/cache.ts';
-import { newCacheCounters } from '../../../daemon/cache/cache-counters.ts';
+import type { Cache } from '../../../daemon/cache/cache.ts';
 import { LookupAnswer, LookupQuery, LookupResult } from '../../../daemon/cache/lookup-query.ts';
 import type { Oc } from '../../../daemon/cache/objcore.ts';
 import { varyKey } from '../../../daemon/cache/vary.ts';
@@ -10,17 +9,15 @@ import { noFigures } from '../../../daemon/disk/disk-options.ts';
 import { DiskTier } from '../../../daemon/disk/disk-tier.ts';
 import { EventOrder } from '../../../daemon/disk/event-order.ts';
 import { SharedTier } from '../../../daemon/disk/shared-tier.ts';
-import { makeSlots, Peers, portsOf, type ThreadSlot } from '../../../daemon/threads/peers.ts';
-import { defaultLimits, request, response, T0 } from '../cache/cache-setup.ts';
+import type { Peers } from '../../../daemon/threads/peers.ts';
+import { request, response, T0 } from '../cache/cache-setup.ts';
+import { cacheOf, closePorts, peersOfTwo } from '../cache/threads-setup.ts';
 import { FaultyFiles } from './faulty-files.ts';
 
 /** A 32nd of it is more than the large body. */
 const SIZE = 512 << 20;
 const MEMORY = 64 << 20;
-const opened: ThreadSlot[] = [];
-afterEach(() => {
-  for (const slot of opened.splice(0)) for (const port of portsOf(slot)) port.close();
-});
+afterEach(closePorts);
 
 interface Put {
   readonly fields?: Record<string, string>;
@@ -37,21 +34,7 @@ class Thread {
 
   constructor(peers: Peers) {
     this.next = 1000 * (peers.thread + 1);
-    this.cache = new Cache({
-      storages: [{ name: 's0', kind: 'malloc', size: MEMORY }],
-      counters: newCacheCounters(),
-      limits: defaultLimits(),
-      compileRegex: (pattern) => new RegExp(pattern),
-      now: T0,
-      seed: [1, 2],
-      shared: {
-        memory: peers.part('cache'),
-        lock: peers.lock,
-        signals: peers.signals,
-        maintains: peers.thread === 0,
-      },
-    });
-    peers.signals.listen(this.cache.receiver, () => undefined);
+    this.cache = cacheOf(peers, MEMORY);
     this.tier = new SharedTier({
       name: 'cold',
       objects: this.cache.tier,
@@ -124,11 +107,7 @@ class Thread {
 async function pair(
   files = new FaultyFiles(),
 ): Promise<{ a: Thread; b: Thread; disk: DiskTier; reports: string[] }> {
-  const slots = makeSlots(2);
-  opened.push(...slots);
-  const first = new Peers(slots[0] as ThreadSlot);
-  const a = new Thread(first);
-  const b = new Thread(new Peers(slots[1] as ThreadSlot, first.memory.offer()));
+  const [a, b] = peersOfTwo().map((peers) => new Thread(peers)) as [Thread, Thread];
   const reports: string[] = [];
   const owned = a.tier.own((underway) =>
     DiskTier.over(files, SIZE, {
