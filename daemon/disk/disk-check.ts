@@ -23,13 +23,12 @@ export async function checkObjects(source: DiskSource, figures: DiskFigures): Pr
     if (segment === undefined) continue;
     segment.begin();
     try {
-      for (const entry of source.index.inSegment(number)) {
-        if (!source.index.has(entry)) continue;
+      await source.index.overSegment(number, async (entry) => {
         report.objects++;
         try {
           const bytes = await wholeBytes(segment, entry);
           report.bytes += bytes ?? 0;
-          if (bytes !== null) continue;
+          if (bytes !== null) return;
           report.damaged++;
           figures.c_checksum++;
           source.index.drop(entry);
@@ -37,7 +36,7 @@ export async function checkObjects(source: DiskSource, figures: DiskFigures): Pr
           report.unreadable++;
           figures.c_read_fail++;
         }
-      }
+      });
     } finally {
       await segment.done();
     }

@@ -4,6 +4,8 @@
 // A hash is not a key: whoever finds an entry reads the record and compares. An entry that another replaces is no longer found
 // and keeps its row until its segment goes, so that the rows of a segment need no list in both directions.
 
+import { turns } from '../turns/turns.ts';
+
 /** Words of a row. */
 const NEXT = 0;
 const LOW = 1;
@@ -141,13 +143,15 @@ export class DiskIndex {
     );
   }
 
-  /** The entries of a segment that are found. */
-  inSegment(segment: number): IndexEntry[] {
-    const found: IndexEntry[] = [];
-    for (let row = this.firsts.get(segment) ?? 0; row !== 0; row = this.word(row, SEGMENT_NEXT)) {
-      if (this.word(row, END) !== 0) found.push(this.entry(row));
+  /** Calls `each` for the entries of a segment that are found when it comes to them. */
+  async overSegment(segment: number, each: (entry: IndexEntry) => Promise<void>): Promise<void> {
+    const rows: number[] = [];
+    for (let row = this.firsts.get(segment) ?? 0; row !== 0; row = this.word(row, SEGMENT_NEXT))
+      rows.push(row);
+    for (const row of rows) {
+      // It may have been given to another segment meanwhile.
+      if (this.word(row, SEGMENT) === segment && this.word(row, END) !== 0) await each(this.entry(row));
     }
-    return found;
   }
 
   /** The entry at this place is not found any more. */
@@ -157,8 +161,8 @@ export class DiskIndex {
     }
   }
 
-  /** Frees all entries of a segment. */
-  dropSegment(segment: number): void {
+  /** Frees all entries of a segment. Until the last of them is freed, entries of it may be found. */
+  async dropSegment(segment: number): Promise<void> {
     let row = this.firsts.get(segment) ?? 0;
     this.firsts.delete(segment);
     while (row !== 0) {
@@ -167,6 +171,7 @@ export class DiskIndex {
       this.rows[row * ROW_WORDS + SEGMENT_NEXT] = this.free;
       this.free = row;
       row = next;
+      if (!turns.mayContinue()) await turns.next();
     }
   }
 

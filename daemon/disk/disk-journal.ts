@@ -41,7 +41,7 @@ export async function findJournal(files: DiskFiles): Promise<FoundJournal> {
   const generation = generations[0] ?? 0;
   for (const number of generations) {
     const parsed: ParsedCopy[] = [];
-    for (const name of found.get(number) ?? []) parsed.push(parseCopy(await contents(files, name)));
+    for (const name of found.get(number) ?? []) parsed.push(await parseCopy(await contents(files, name)));
     if (parsed.length === 2 && parsed.every((one) => one.isTorn)) break;
     const copies = parsed.flatMap((one) => (one.copy === null ? [] : [one.copy]));
     // Copies are equal up to the shorter one's end: the longer has all.

@@ -1,12 +1,14 @@
 // Objects on disk: stored behind memory, found by key, and held against every invalidation since their fetch began.
 //
-// Meant for a thread of its own: no call of it is on the way of a hit in memory. Whatever goes wrong is a miss and a figure,
+// It shares the event loop of the first thread, so that what is as long as a segment goes over many turns; no call of it is on the way
+// of a hit in memory. Whatever goes wrong is a miss and a figure,
 // never an answer. Caution: a record is written only when the journal holds all that the record's `since` counts, so a
 // journal that knows less than a record is one that has lost something, and the tier then begins empty.
 
 import { KeyHash } from '../cache/key-hash.ts';
 import type { TierOutcome } from '../cache/object-tier.ts';
 import type { TierBody } from '../cache/tier-events.ts';
+import { turns } from '../turns/turns.ts';
 import type { DiskFiles } from './disk-files.ts';
 import { DiskIndex, type IndexEntry, type IndexMemory } from './disk-index.ts';
 import { DiskJournal, findJournal } from './disk-journal.ts';
@@ -18,8 +20,8 @@ import { type Invalidation, Invalidations } from './invalidations.ts';
 
 export type PutAnswer = 'stored' | 'dropped' | 'invalidated' | 'replaced' | 'failed';
 
-/** A put that waits for its turn; void once something newer of its key could not be stored. */
-interface Turn {
+/** A put that waits for those before it; void once something newer of its key could not be stored. */
+interface WaitingPut {
   isVoid: boolean;
 }
 
@@ -56,7 +58,7 @@ export class DiskStore {
   /** Why the last write failed. */
   writeError: Error | null = null;
   /** By key: puts whose records are not written yet. */
-  private readonly turns = new Map<string, Set<Turn>>();
+  private readonly waiting = new Map<string, Set<WaitingPut>>();
   /** The end of the line of those who write. */
   private line: Promise<unknown> = Promise.resolve();
 
@@ -111,7 +113,7 @@ export class DiskStore {
   forgetKey(key: string): void {
     this.hasher.hash(key);
     for (const entry of this.index.find(this.hasher.lo, this.hasher.hi)) this.index.drop(entry);
-    for (const turn of this.turns.get(key) ?? []) turn.isVoid = true;
+    for (const put of this.waiting.get(key) ?? []) put.isVoid = true;
   }
 
   /** Stores an object behind those that wait, and releases its body in any case. An older one of its variant is not found meanwhile. */
@@ -154,13 +156,13 @@ export class DiskStore {
   }
 
   private inTurn(object: DiskObject, again: IndexEntry | null): Promise<PutAnswer> {
-    const { figures, turns } = this;
+    const { figures, waiting } = this;
     const bytes = object.body.length + object.head.length;
-    const turn: Turn = { isVoid: false };
-    const ofKey = turns.get(object.key) ?? new Set();
-    turns.set(object.key, ofKey.add(turn));
+    const put: WaitingPut = { isVoid: false };
+    const ofKey = waiting.get(object.key) ?? new Set();
+    waiting.set(object.key, ofKey.add(put));
     figures.g_waiting += bytes;
-    const isCurrent = (): boolean => !turn.isVoid && (again === null || this.index.has(again));
+    const isCurrent = (): boolean => !put.isVoid && (again === null || this.index.has(again));
     const answer = this.line
       .then(() => this.write(object, isCurrent))
       .catch((error: Error): PutAnswer => {
@@ -172,8 +174,8 @@ export class DiskStore {
       .finally(() => {
         release(object.body);
         figures.g_waiting -= bytes;
-        ofKey.delete(turn);
-        if (ofKey.size === 0 && turns.get(object.key) === ofKey) turns.delete(object.key);
+        ofKey.delete(put);
+        if (ofKey.size === 0 && waiting.get(object.key) === ofKey) waiting.delete(object.key);
       });
     this.line = answer;
     return answer;
@@ -311,7 +313,7 @@ export class DiskStore {
   private async dropOldest(): Promise<void> {
     const [number, segment] = this.segments.entries().next().value as [number, DiskSegment];
     this.segments.delete(number);
-    this.index.dropSegment(number);
+    await this.index.dropSegment(number);
     this.figures.c_segment_drop++;
     await this.files.remove(nameOf(number));
     await segment.leave();
@@ -326,7 +328,7 @@ export class DiskStore {
     if (found.copy !== null) {
       const { beginning, newest, invalidations } = found.copy;
       this.invalidations = new Invalidations(options.invalidations, beginning.sequence);
-      for (const one of invalidations) this.invalidations.add(one);
+      await turns.over(invalidations, (one) => this.invalidations.add(one));
       this.invalidations.newest = Math.max(this.invalidations.newest, newest);
       this.setOrigin(beginning.text);
       this.start = (await this.loadAll(numbers)) ? 'whole' : 'journal behind';
@@ -348,7 +350,7 @@ export class DiskStore {
   /** Forgets the segments and what is known of invalidations. */
   private async beginEmpty(): Promise<void> {
     for (const [number, segment] of this.segments) {
-      this.index.dropSegment(number);
+      await this.index.dropSegment(number);
       await segment.leave();
     }
     this.segments.clear();
@@ -380,6 +382,7 @@ export class DiskStore {
         // Without room the oldest go, never the newest: an older version would be found in its place.
         while (!this.index.set(entry) && this.segments.has(number)) await this.dropOldest();
         if (!this.segments.has(number)) break;
+        if (!turns.mayContinue()) await turns.next();
       }
     }
     while (this.segments.size > this.options.segments) await this.dropOldest();

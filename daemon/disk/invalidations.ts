@@ -28,6 +28,8 @@ export type Concerns = {
 
 /** Soft purges of one name that are kept; with one more they count as a purge. */
 const MOST_SOFT = 16;
+/** Numbers without an invalidation that the list may have in any case. */
+const LEFT_BEHIND = 1000;
 /** Bans that an object may be newer than; with more it is a miss. */
 const MOST_BANS = 1000;
 
@@ -37,8 +39,13 @@ export class Invalidations {
   /** The newest number given out. */
   newest: number;
   private readonly most: number;
-  /** In the order of their numbers. Those of the same name follow each other's place in `named`. */
+  /** Those of the same name follow each other's place in `named`. */
   private readonly window = new Map<number, Invalidation>();
+  /** Their numbers, lowest first, and some that have left: to find the first in the map itself would mean to step over every
+   * entry that was deleted before it. */
+  private order: number[] = [];
+  /** Numbers at the beginning of the list that are forgotten. */
+  private orderForgotten = 0;
   private readonly named = new Map<string, Invalidation[]>();
   private bans: Invalidation[] = [];
   /** Bans at the beginning of the list that are forgotten. */
@@ -58,6 +65,7 @@ export class Invalidations {
       return;
     }
     this.window.set(one.sequence, one);
+    this.order.push(one.sequence);
     if (one.kind === 'ban') {
       this.bans.push(one);
     } else {
@@ -70,6 +78,11 @@ export class Invalidations {
       if (isHard) this.window.set(one.sequence, hard(one));
     }
     if (this.window.size > this.most) this.forgetFirst();
+    // Those that were replaced have left as well.
+    else if (this.order.length > 2 * this.window.size + LEFT_BEHIND) {
+      this.order = [...this.window.keys()];
+      this.orderForgotten = 0;
+    }
   }
 
   /** All there are, oldest first. */
@@ -96,16 +109,30 @@ export class Invalidations {
     return { soft: soft.sort((a, b) => a.sequence - b.sequence), bans: this.bans.slice(first) };
   }
 
+  /** Takes the first number of the window off the list. */
+  private first(): Invalidation {
+    let one: Invalidation | undefined;
+    while (one === undefined) one = this.window.get(this.order[this.orderForgotten++] as number);
+    if (this.orderForgotten * 2 > this.order.length) {
+      this.order.splice(0, this.orderForgotten);
+      this.orderForgotten = 0;
+    }
+    return one;
+  }
+
   private forgetAll(sequence: number): void {
     this.floor = sequence;
     this.window.clear();
+    this.order = [];
+    this.orderForgotten = 0;
     this.named.clear();
     this.bans = [];
     this.forgotten = 0;
   }
 
   private forgetFirst(): void {
-    const [sequence, one] = this.window.entries().next().value as [number, Invalidation];
+    const one = this.first();
+    const { sequence } = one;
     this.window.delete(sequence);
     this.floor = Math.max(this.floor, sequence);
     if (one.kind === 'ban') {

@@ -2,6 +2,7 @@
 // begins and with which seed keys are hashed, a second kind says that what was copied from an older journal is complete.
 
 import { crc32 } from 'node:zlib';
+import { turns } from '../turns/turns.ts';
 import type { Invalidation, InvalidationKind } from './invalidations.ts';
 
 /** The first entry: `sequence` is the floor. */
@@ -63,8 +64,8 @@ export function encodeEntry(entry: JournalEntry): Buffer {
   return bytes;
 }
 
-/** Reads a copy up to the first byte that is wrong. */
-export function parseCopy(bytes: Buffer): ParsedCopy {
+/** Reads a copy up to the first byte that is wrong; over several turns, since it may have 200,000 entries. */
+export async function parseCopy(bytes: Buffer): Promise<ParsedCopy> {
   let beginning: Beginning | null = null;
   let newest = -1;
   const invalidations: Invalidation[] = [];
@@ -77,6 +78,7 @@ export function parseCopy(bytes: Buffer): ParsedCopy {
     else if (entry.kind === 'complete') newest = entry.sequence;
     else invalidations.push(entry);
     at += bytes.readUInt32LE(at);
+    if (!turns.mayContinue()) await turns.next();
   }
   const isTorn = at < bytes.length;
   if (beginning === null || newest < 0) return { copy: null, isTorn };

@@ -130,7 +130,7 @@ export const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'daemon/threads',
     'daemon/turns',
   ],
-  'daemon/disk': ['protocol', 'daemon/cache', 'daemon/http1', 'daemon/threads'],
+  'daemon/disk': ['protocol', 'daemon/cache', 'daemon/http1', 'daemon/threads', 'daemon/turns'],
   'daemon/clock': ['protocol'],
   'daemon/own-process': [],
   'daemon/syslog': [],
