@@ -151,12 +151,12 @@ export async function startProgram(cpu, name, program, args, port) {
   return { name, port, pid: child.pid, stop: () => end(child) };
 }
 
-/** @param tls files of certificate and key; null for plain HTTP */
 /**
- * @param tls `{cert, key}` of its listener
+ * @param tls `{cert, key}` of its listener; null for plain HTTP
  * @param http2Plain a port on which it speaks HTTP/2 in clear and nothing else; HTTP/2 is then offered over TLS, too
+ * @param more further lines of its server
  */
-export async function startNginx(cpu, dir, originPort, pass = false, tls = null, http2Plain = 0) {
+export async function startNginx(cpu, dir, originPort, pass = false, tls = null, http2Plain = 0, more = '') {
   const nginx = find('nginx');
   if (nginx === null) return null;
   const work = join(dir, 'nginx');
@@ -170,7 +170,7 @@ daemon off;
 pid ${work}/nginx.pid;
 error_log ${work}/error.log;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http {
   access_log ${work}/access.log;
   keepalive_requests 100000000;
@@ -186,9 +186,10 @@ http {
     keepalive_requests 100000000;
   }
   server {
-    listen 127.0.0.1:${port} backlog=1024${tls === null ? '' : ' ssl'}${http2Plain === 0 ? '' : ' http2'};
+    listen 127.0.0.1:${port} backlog=8192${tls === null ? '' : ' ssl'}${http2Plain === 0 ? '' : ' http2'};
     ${http2Plain === 0 ? '' : `listen 127.0.0.1:${http2Plain} http2; keepalive_timeout 600s; send_timeout 600s;`}
     ${tls === null ? '' : `ssl_certificate ${tls.cert}; ssl_certificate_key ${tls.key}; ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:tls:8m;`}
+    ${more}
     location / {
       proxy_pass http://origin;
       proxy_http_version 1.1;

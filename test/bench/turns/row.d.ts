@@ -10,7 +10,7 @@ export interface Played {
   readonly dir: string;
   /** Bytes, entries, requests: what the row's name says. */
   readonly n: number;
-  readonly isVarnish: boolean;
+  readonly by: 'proxyd' | 'varnish' | 'nginx';
   /** The server that the row needs beside the daemon. */
   readonly beside: Beside | null;
   /** Gives an admin command and answers with its reply; a status other than 200 is thrown, or returned with `may`. */
@@ -33,6 +33,8 @@ export interface Row {
   readonly aim: 10 | 50;
   /** Whether Varnish can play it. */
   readonly varnish?: boolean;
+  /** Where nginx can play it: further lines of its server. */
+  nginx?(): string;
   /** Whether the turns of the manager count, beside those of the worker. */
   readonly manager?: boolean;
   /** Declarations and subs behind the declaration of the backend `default`. Absent: none. */

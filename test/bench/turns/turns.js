@@ -1,6 +1,6 @@
 // How long one turn of the worker lasts at the most under inputs of many kinds, each at several sizes, and which processor
 // time they cost: rows/ has the inputs, row.d.ts their shape. A turn is the processor time of the worker's thread between
-// a request for a cached object and its answer, while the input is worked on; of Varnish, the wall time.
+// a request for a cached object and its answer, while the input is worked on; the same of nginx, and of Varnish the wall time.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, get } from 'node:http';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { connect } from '../../../dist/modules/console/client/client.js';
 import { cpuMillis, tree } from '../processes.js';
-import { LOAD_CPU, SERVER_CPU, sleep, startProxyd, startVarnish } from '../servers/start.js';
+import { LOAD_CPU, SERVER_CPU, sleep, startNginx, startProxyd, startVarnish } from '../servers/start.js';
 
 /** Milliseconds in which nothing more may be done before an input counts as worked on. */
 const QUIET = 300;
@@ -122,8 +122,18 @@ async function varnish(row, n, originPort, dir) {
   return { ...server, adm };
 }
 
+/** One worker, whose cache is the origin's responses. */
+async function nginx(row, _n, originPort, dir) {
+  const server = await startNginx(SERVER_CPU, dir, originPort, false, null, 0, row.nginx());
+  return server === null
+    ? null
+    : { ...server, adm: () => Promise.reject(new Error('nginx has no commands')) };
+}
+
+const DAEMONS = { proxyd: ours, varnish, nginx };
+
 /** {cpu, turn, manager} in milliseconds, of one daemon and one size. */
-async function play(row, n, dir, isVarnish) {
+async function play(row, n, dir, by) {
   const origin = createServer((request, response) => {
     if (request.url === '/page' || row.origin === undefined) {
       response.writeHead(200, { 'Cache-Control': 'max-age=100000' });
@@ -135,21 +145,21 @@ async function play(row, n, dir, isVarnish) {
   mkdirSync(dir);
   const beside = (await row.beside?.(dir)) ?? null;
   const isComplete = row.beside === undefined || beside !== null;
-  const server = isComplete ? await (isVarnish ? varnish : ours)(row, n, originPort, dir, beside) : null;
+  const server = isComplete ? await DAEMONS[by](row, n, originPort, dir, beside) : null;
   if (server === null) {
     origin.close();
     return null;
   }
-  const tid = isVarnish ? server.pid : workerOf(server.pid);
+  const tid = by === 'varnish' ? server.pid : workerOf(server.pid);
   const { port, adm } = server;
-  const played = { port, originPort, dir, n, isVarnish, adm, beside };
+  const played = { port, originPort, dir, n, by, adm, beside };
   const probes = [];
   try {
     await page(port);
     await page(port);
     await row.prepare?.(played);
     probes.push(probe({ port, tid }));
-    if (row.manager && !isVarnish) probes.push(probe({ dir: join(dir, 'proxyd'), tid: server.pid }));
+    if (row.manager && by === 'proxyd') probes.push(probe({ dir: join(dir, 'proxyd'), tid: server.pid }));
     await sleep(QUIET);
     await quiet(server.pid);
     const idle = await cost(server, () => sleep(2 * QUIET));
@@ -163,7 +173,7 @@ async function play(row, n, dir, isVarnish) {
     const [turn, manager] = await Promise.all(probes.map((each) => each.longest()));
     return {
       cpu,
-      turn: isVarnish ? turn.wall : turn.cpu,
+      turn: by === 'varnish' ? turn.wall : turn.cpu,
       manager: manager === undefined ? null : manager.cpu,
     };
   } finally {
@@ -195,7 +205,7 @@ export async function longestTurns({ dir, only, say }) {
     'cpu: ms of all processes; turn: ms, the longest of the worker; manager: the same of the manager; aim in parentheses.',
   );
   say(
-    `${''.padEnd(58)}${['cpu', 'turn', 'manager', 'varnishd cpu', 'turn'].map((t) => t.padStart(13)).join('')}`,
+    `${''.padEnd(58)}${['cpu', 'turn', 'manager', 'varnishd cpu', 'turn', 'nginx cpu', 'turn'].map((t) => t.padStart(13)).join('')}`,
   );
   const beyond = [];
   let number = 0;
@@ -203,22 +213,26 @@ export async function longestTurns({ dir, only, say }) {
     if (only !== undefined && !row.name.includes(only)) continue;
     const costs = [];
     for (const n of row.sizes) {
-      const own = await play(row, n, join(dir, `turns${number++}`), false);
+      const own = await play(row, n, join(dir, `turns${number++}`), 'proxyd');
       if (own === null) {
         say(`${row.name}: a server that it needs is not installed, left out`);
         break;
       }
-      const theirs = row.varnish ? await play(row, n, join(dir, `turns${number++}`), true) : null;
+      const theirs = row.varnish ? await play(row, n, join(dir, `turns${number++}`), 'varnish') : null;
+      const peer = row.nginx ? await play(row, n, join(dir, `turns${number++}`), 'nginx') : null;
       costs.push(own.cpu);
-      const cells = [own.cpu, own.turn, own.manager, theirs?.cpu, theirs?.turn].map((f) =>
-        cell(f).padStart(13),
+      const cells = [own.cpu, own.turn, own.manager, theirs?.cpu, theirs?.turn, peer?.cpu, peer?.turn].map(
+        (f) => cell(f).padStart(13),
       );
       say(`${`${row.name}: ${n} (${row.aim})`.slice(0, 58).padEnd(58)}${cells.join('')}`);
       for (const [who, turn] of [
         ['worker', own.turn],
         ['manager', own.manager ?? 0],
       ])
-        if (turn > row.aim) beyond.push(`${row.name}: ${n}: ${cell(turn)} ms in one turn of the ${who}`);
+        if (turn > row.aim) {
+          const beside = peer === null ? '' : `; nginx ${cell(peer.turn)} ms`;
+          beyond.push(`${row.name}: ${n}: ${cell(turn)} ms in one turn of the ${who}${beside}`);
+        }
     }
     const growth = growthOf(row.sizes, costs);
     if (growth !== null && growth > GROWTH)

@@ -17,12 +17,12 @@ const request = (path, fields = '', close = false) =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\n${fields}${close ? 'Connection: close\r\n' : ''}\r\n`;
 
 /** One request on a connection of its own. It is served here; Varnish fails where the limit of a match is reached. */
-function one({ port, isVarnish }, path) {
+function one({ port, by }, path) {
   return new Promise((resolve, reject) => {
     get({ port, host: '127.0.0.1', path, agent: false }, (response) => {
       response.resume();
       response.on('end', () =>
-        response.statusCode === 200 || isVarnish
+        response.statusCode === 200 || by === 'varnish'
           ? resolve()
           : reject(new Error(`status ${response.statusCode}`)),
       );

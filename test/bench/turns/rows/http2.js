@@ -1,5 +1,6 @@
 // HTTP/2: many streams at once, and what a client can do to a connection.
 import { connect } from 'node:http2';
+import { freePort } from '../../servers/start.js';
 
 const args = () => ['-p', 'feature=+http2', '-p', 'h2_max_concurrent_streams=10000'];
 
@@ -20,6 +21,9 @@ const ask = (session, fields, body) =>
     stream.resume();
     if (body !== undefined) stream.end(body);
   });
+
+/** nginx speaks HTTP/2 in clear on a port of its own. */
+const ofNginx = await freePort();
 
 const crowd = {
   aim: 50,
@@ -42,7 +46,9 @@ export default [
     ...crowd,
     name: 'HTTP/2: connections that get a hit on ten streams each',
     sizes: [5, 50, 500],
-    load: async ({ port, n }) => {
+    nginx: () => `listen 127.0.0.1:${ofNginx} http2;`,
+    load: async ({ port: own, by, n }) => {
+      const port = by === 'nginx' ? ofNginx : own;
       const sessions = await Promise.all(Array.from({ length: n }, () => open(port)));
       await Promise.all(
         sessions.flatMap((session) => Array.from({ length: 10 }, () => ask(session, { ':path': '/page' }))),

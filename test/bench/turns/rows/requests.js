@@ -155,6 +155,7 @@ export default [
     sizes: [50, 500, 5000],
     aim: CROWD,
     varnish: true,
+    nginx: () => '',
     varnishArgs: () => ['-p', 'thread_pool_max=5000', '-p', 'thread_pool_min=500'],
     load: ({ port, n }) => together(port, n, () => request('/page')),
   },
@@ -228,10 +229,23 @@ export default [
   variants(31),
   variants(1),
   {
+    name: 'clients that each have another object fetched',
+    sizes: [50, 500, 5000],
+    aim: 10,
+    varnish: true,
+    varnishArgs: () => ['-p', 'thread_pool_max=5000', '-p', 'thread_pool_min=500'],
+    nginx: () => '',
+    origin: (_req, res) => cached(res),
+    load: async ({ port, n }) => {
+      await together(port, n, () => request(fresh()));
+    },
+  },
+  {
     name: 'fetches of bodies of 8 MiB',
     sizes: [3, 30, 300],
     aim: 10,
     varnish: true,
+    nginx: () => '',
     origin: (_req, res) => {
       res.writeHead(200, { 'Cache-Control': 'max-age=1000', 'Content-Length': LARGE.length });
       res.end(LARGE);
