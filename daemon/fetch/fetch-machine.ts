@@ -68,7 +68,9 @@ export function startFetch(
     broke(bo, error);
     return;
   }
-  if (req.attempt.fresh) driver.start(bo, steps.ATTEMPT);
+  // A fetch costs as much as several hits, which do not wait for all of those that begin at once.
+  if (!core.turns.mayContinue()) core.turns.later(() => bo.resume(steps.ATTEMPT));
+  else if (req.attempt.fresh) driver.start(bo, steps.ATTEMPT);
   else soon(bo);
 }
 

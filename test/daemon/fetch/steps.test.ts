@@ -1,6 +1,9 @@
 // Single steps of a fetch: by what the program returns, which step is next and what becomes of the attempt.
 import { describe, expect, it } from 'vitest';
+import { startFetch } from '../../../daemon/fetch/fetch-machine.ts';
 import { attempt, retry, unanswered } from '../../../daemon/fetch/try-origin.ts';
+import type { Request } from '../../../daemon/transaction/request.ts';
+import { Turns } from '../../../daemon/turns/turns.ts';
 import { FakeCore } from '../../harness/fake-core.ts';
 
 describe('attempt', () => {
@@ -22,6 +25,36 @@ describe('attempt', () => {
     expect(attempt(bo).name).toBe('done');
     expect([bo.beresp.status, bo.beresp.reason]).toEqual([404, 'Not Found']);
   });
+});
+
+it('begins in a later turn once this one has no time left, also when its client is gone by then', () => {
+  let now = 0;
+  const next: (() => void)[] = [];
+  const turns = new Turns(
+    () => now,
+    (run) => next.push(run),
+  );
+  const fake = new FakeCore().program('backend_fetch', 'abandon');
+  Object.assign(fake.core, { turns });
+  const ended = (): number => fake.records.filter((record) => record === 'End ').length;
+  const start = (): Request => {
+    const req = fake.request();
+    req.attempt.fresh = true;
+    startFetch(req, 9, 0, 'pass');
+    return req;
+  };
+  start();
+  expect(ended()).toBe(1);
+  now += 3;
+  turns.tookLong();
+  const late = [start(), start()];
+  expect(ended()).toBe(1);
+  (late[0] as Request).aborted = true;
+  while (next.length > 0) {
+    next.shift()?.();
+    now += 3;
+  }
+  expect(ended()).toBe(3);
 });
 
 describe('no answer', () => {
