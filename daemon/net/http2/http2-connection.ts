@@ -55,8 +55,14 @@ export class Http2Connection extends Http2Streams {
     if (this.isOver) return;
     if (this.rest !== null || this.waits) {
       this.put(buf, start, end);
-      return;
-    }
+    } else if (!this.core.turns.mayContinue()) {
+      // Many connections at once would have a request each in this turn.
+      this.put(buf, start, end);
+      this.giveWay();
+    } else this.read(buf, start, end);
+  }
+
+  private read(buf: LentBytes, start: number, end: number): void {
     let at = start;
     if (this.prefaced < PREFACE.length) at = this.readPreface(buf, start, end);
     if (at < end) at = this.reader.read(buf, at, end);
@@ -105,7 +111,7 @@ export class Http2Connection extends Http2Streams {
     const { rest } = this;
     this.rest = null;
     this.owner.resumeReading();
-    if (rest !== null) this.receive(rest, 0, rest.length);
+    if (rest !== null) this.read(rest, 0, rest.length);
     if (this.owner.hasEnded) this.inputEnded();
   }
 
