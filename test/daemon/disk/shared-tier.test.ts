@@ -184,6 +184,25 @@ it('gives a large body while it is read', async () => {
   expect(a.find('/a')[0]).toBe(LookupAnswer.HIT);
 });
 
+it.each([
+  ['objects', 300, 1, 256],
+  ['bytes', 6, 1 << 20, 4],
+])(
+  'what waits for the first thread has a bound in %s, and what is over it is not on disk',
+  async (_what, count, size, kept) => {
+    const { b, disk } = await pair();
+    // In one turn, in which the first thread receives nothing.
+    for (let i = 0; i < count; i++) b.put(`/${i}`, Buffer.alloc(size));
+    expect(await b.tier.settled()).toBe(true);
+    await expect.poll(() => disk.store?.objects).toBe(kept);
+    expect([b.tier.mayHave(`/${kept - 1}`), b.tier.mayHave(`/${kept}`)]).toEqual([true, false]);
+    // They are in memory, and the place of those that were taken over is free again.
+    expect(b.find(`/${kept}`)[0]).toBe(LookupAnswer.HIT);
+    b.put('/later', Buffer.alloc(size));
+    await expect.poll(() => disk.store?.objects).toBe(kept + 1);
+  },
+);
+
 const WAYS: readonly (readonly [string, (thread: Thread) => void])[] = [
   ['a purge', ({ cache }) => void cache.invalidation.purge('/a', T0)],
   ['a purge by surrogate key', ({ cache }) => void cache.invalidation.purgeTags('k', false, T0)],
