@@ -26,8 +26,9 @@ export interface SoftPurge {
   keep: number;
 }
 
-/** How long an object that only waiting requests may have stays at least, in seconds (chosen): they are woken in waves. */
-const WAKING = 2;
+/** How long an object that only waiting requests may have stays at least, in seconds (chosen): they are woken in waves, and a busy
+ * machine may pause for seconds between two of them. */
+const WAKING = 10;
 
 /** The least ttl: an object without one cannot be stale. */
 const LEAST = 0.001;
