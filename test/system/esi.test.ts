@@ -215,9 +215,7 @@ describe('Fragments of a page', () => {
     const before = (await proxy.counters())['MAIN.esi_req'] ?? 0;
     expect((await proxy.get('/loop')).body.toString()).toBe(`${'<l>'.repeat(4)}${'</l>'.repeat(4)}`);
     expect(((await proxy.counters())['MAIN.esi_req'] ?? 0) - before).toBe(3);
-    expect(await proxy.log('-g', 'raw', '-i', 'VCL_Error')).toContain(
-      'ESI depth limit reach (param max_esi_depth = 3)',
-    );
+    await proxy.logged('ESI depth limit reach (param max_esi_depth = 3)', '-g', 'raw', '-i', 'VCL_Error');
     await proxy.adm('param.set', 'max_esi_depth', '5');
   });
 

@@ -149,9 +149,7 @@ describe('what an extension makes', () => {
     expect(await body('/')).toBe('200 a');
     expect(await body('/name')).toBe('200 b');
     expect((await body('/there')).slice(0, 3)).toBe('503');
-    expect(await proxy.log('-g', 'raw')).toMatch(
-      / VCL_Error +b "localhost" has no address that there allows/,
-    );
+    await proxy.logged(/ VCL_Error +b "localhost" has no address that there allows/, '-g', 'raw');
     expect(await listed()).toMatch(new RegExp(`^goto\\.127\\.0\\.0\\.1:${b} +healthy`, 'm'));
     await proxy.adm('vcl.use', 'boot');
     await proxy.adm('vcl.discard', 'goto');

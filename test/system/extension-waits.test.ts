@@ -124,7 +124,7 @@ it.each([
   ['/refuse', 'wait.refuse: not today'],
 ])('%s fails its transaction, in words', async (path, words) => {
   expect((await proxy.get(path)).status).toBe(503);
-  expect(await proxy.log('-g', 'raw', '-i', 'VCL_Error')).toContain(words);
+  await proxy.logged(words, '-g', 'raw', '-i', 'VCL_Error');
 });
 
 it('serves others while one waits', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../console/client/client.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
-import { Origin, respond } from '../harness/origin.ts';
+import { freePort, Origin, respond } from '../harness/origin.ts';
 import { alive, delay, processTree, run, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, command, daemonArguments, RunningProxy, startProxy } from '../harness/proxy.ts';
 
@@ -200,8 +200,9 @@ describe('the manager', () => {
 
   it('that is killed takes its worker along, and whoever starts it again serves at once', async () => {
     const dir = box.path('killed');
-    const first = await startProxy(box, { backend: `127.0.0.1:${origin.port}`, dir });
-    const { port } = first;
+    // Of its own, which nobody else takes while there is no daemon.
+    const port = await freePort();
+    const first = await startProxy(box, { backend: `127.0.0.1:${origin.port}`, dir, port });
     let proxy = first;
     for (let round = 0; round < 3; round++) {
       const tree = processTree(proxy.pid);

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from 'vitest';
 import { ClientConnection, requestText } from '../harness/http-client.ts';
-import { Origin, respond } from '../harness/origin.ts';
+import { freePort, Origin, respond } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
@@ -124,9 +124,7 @@ it('max_connections is a limit of all threads together', async () => {
 });
 
 it('an address that refused one thread is left alone by all for a while', async () => {
-  origin = await Origin.start();
-  const port = origin.port;
-  await origin.close();
+  const port = await freePort();
   const running = await start(
     `${head()} ${PASS} ${DELIVER} backend b { .host = "127.0.0.1"; .port = "${port}"; }`,
   );
