@@ -6,8 +6,8 @@ import { type OptionRow, option, type ToolRow } from './tool-row.ts';
 const BACKEND = option('-b', '', 'Backend side only');
 const CLIENT = option('-c', '', 'Client side only');
 const CASELESS = option('-C', '', 'Regular expressions ignore case');
-const HELD = option('-d', '', 'What the log holds now, then exit');
-const DAEMON = option('-D', '', 'Go to the background');
+const HELD = option('-d', '', 'Print what the log holds now, then exit');
+const DAEMON = option('-D', '', 'Run in the background');
 const ESI = option('-E', '', 'Client side with ESI subrequests');
 const GROUPING = option('-g', 'session|request|vxid|raw', 'Grouping (default: vxid)');
 const HALF_GROUPING: OptionRow = { ...GROUPING, argument: 'request|vxid' };
@@ -27,9 +27,9 @@ export const HELP = option('-h, --help', '', 'This text', { answer: 'help' });
 export const DIRECTORY = option(
   '-n',
   'dir',
-  'Working directory of the daemon; else PROXYD_DEFAULT_N or VARNISH_DEFAULT_N of the environment, or its default places',
+  'Working directory of the daemon (default: PROXYD_DEFAULT_N or VARNISH_DEFAULT_N of the environment, else its usual places)',
 );
-export const PID_FILE = option('-P', 'file', 'Write the process id, once attached');
+export const PID_FILE = option('-P', 'file', 'Write the process id to a file once attached');
 export const ATTACH_TIMEOUT = option('-t', 'seconds|off', 'How long to try to attach');
 export const VERSION = option(
   '-V, --version',
@@ -37,7 +37,7 @@ export const VERSION = option(
   'Version, and the release of Varnish it is compatible with',
   { answer: 'version' },
 );
-export const OPTSTRING = option('--optstring', '', 'What getopt(3) takes, for wrapper scripts', {
+export const OPTSTRING = option('--optstring', '', 'Print the getopt(3) option string, for wrapper scripts', {
   answer: 'optstring',
 });
 
@@ -54,8 +54,8 @@ export const PROXYLOG: ToolRow = {
   text: `Follows the log, or prints what it holds (-d), grouped and filtered; proxy-log(7) has the tags, proxy-query(7) groups and queries. A tag asked for that proxyd never writes is named once on standard error. A file of -w is made for its user alone (mode 0600). ${FULL_DISK}`,
   // biome-ignore format: a row is a line
   options: [
-    option('-a', '', 'Append to the file of -w'),
-    option('-A', '', 'Text into the file of -w'),
+    option('-a', '', 'Append to the -w file'),
+    option('-A', '', 'Write text to the -w file'),
     BACKEND,
     CLIENT,
     CASELESS,
@@ -76,7 +76,7 @@ export const PROXYLOG: ToolRow = {
     RATE,
     ATTACH_TIMEOUT,
     TRANSACTION_TIMEOUT,
-    option('-u', '', 'Unbuffered output (always so)'),
+    option('-u', '', 'Unbuffered output (always on)'),
     option('-v', '', 'Transaction id and side on every line'),
     VERSION,
     option('-w', 'filename', 'Write to a file, binary unless -A'),
@@ -94,7 +94,7 @@ export const PROXYLOG_JSON: ToolRow = {
   text: `Writes an object for each request of a client, a line each: request and response as the other side has seen them, how the request was handled, times, links to other transactions. The members are listed below; \`-i\`, \`-I\`, \`-x\` and \`-X\` leave out those whose records they leave out. Requests to backends are shown with -b, fragments of pages with -E. With -g request all transactions of a group are one list; with -g probe there is an object for each probe of a backend. The form is that of varnishlog-json(1). SIGHUP has it open its file again in the background and ends it in the foreground; SIGUSR1 writes incomplete transactions. ${FULL_DISK}`,
   // biome-ignore format: a row is a line
   options: [
-    option('-a', '', 'Append to the file of -w'),
+    option('-a', '', 'Append to the -w file'),
     option('-b', '', 'Requests to backends'),
     option('-c', '', 'Requests of clients (default)'),
     CASELESS,
@@ -131,7 +131,7 @@ export const PROXYNCSA: ToolRow = {
   text: `One line a request, in the combined format unless -F says otherwise: proxy-ncsa(7) has the formats, proxy-query(7) the queries of -q. With -D it goes to the background, and SIGHUP has it open its file again after the old one was moved away; in the foreground SIGHUP ends it. ${FULL_DISK}`,
   // biome-ignore format: a row is a line
   options: [
-    option('-a', '', 'Append to the file of -w'),
+    option('-a', '', 'Append to the -w file'),
     option('-b', '', 'Backend requests'),
     option('-c', '', 'Client requests (default)'),
     CASELESS,

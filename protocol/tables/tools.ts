@@ -34,9 +34,9 @@ export const PROXYADM: ToolRow = {
     option('-p', '', 'Print status and length before each answer, and nothing after it'),
     option('-x', 'workdir', 'Print the default working directory of a daemon of this user'),
     option('--strict', '', 'Commands on standard input: stop at the first failure'),
-    option('--readonly', '', 'Refuse every command that changes something, with status 1; so for members of --read-group'),
-    option('--replay', 'file', 'The console shows a recording: of its own :record, or of proxylog -w or --json, or of varnishlog -w'),
-    option('--varnish', 'name', 'A running Varnish by its own tools: its name as its -n has it, or ssh://host[/name] for one of another host', { optional: true }),
+    option('--readonly', '', 'Refuse every command that changes something, with status 1; always on for members of --read-group'),
+    option('--replay', 'file', 'Show a recording in the console: from :record, proxylog -w or --json, or varnishlog -w'),
+    option('--varnish', 'name', 'A running Varnish, through its own tools: its name as for its -n, or ssh://host[/name] on another host', { optional: true }),
     option('--reader', '', 'Line output for screen readers'),
     HELP,
     option('-?', '', HELP.help, { answer: 'help', hidden: true }),
@@ -53,7 +53,7 @@ export const PROXYSTAT: ToolRow = {
   bracketed: true,
   // biome-ignore format: a row is a line
   options: [
-    option('-1', '', 'All counters once, as text; so without a terminal'),
+    option('-1', '', 'All counters once, as text; the default without a terminal'),
     option('-c', '', 'The live view, and nothing else without a terminal'),
     option('-f', 'glob', 'Include by glob, exclude with a leading ^'),
     HELP,

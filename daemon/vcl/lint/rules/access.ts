@@ -11,7 +11,7 @@ export const authorizationCached: LintRule = {
   slug: 'authorization-cached',
   severity: 'warning',
   explanation:
-    'The builtin vcl_recv passes requests with Authorization. An unconditional return (hash) skips that, so that the page of one who logged in may be given to others. Pass them, or hash the header.',
+    'The builtin vcl_recv passes requests with Authorization. An unconditional return (hash) skips that, so the page of a logged-in user may be served to others. Pass them, or hash the header.',
   check(view, report) {
     if (view.mentions('recv', 'req.http.authorization') || view.mentions('hash', 'req.http.authorization'))
       return;
@@ -22,7 +22,7 @@ export const authorizationCached: LintRule = {
       )
         return;
       if (statement.k !== 'return' || statement.action?.text !== 'hash' || guards.length > 0) continue;
-      report(statement.span, 'Every request is looked up, also one with Authorization.');
+      report(statement.span, 'Every request is looked up in the cache, even with Authorization.');
       return;
     }
   },
@@ -40,7 +40,7 @@ export const setCookieCached: LintRule = {
   slug: 'set-cookie-cached',
   severity: 'warning',
   explanation:
-    'return (deliver) in vcl_backend_response skips the builtin program, which does not cache responses with Set-Cookie. One visitor’s session cookie is then given to everyone. Unset beresp.http.Set-Cookie, or set beresp.uncacheable for such responses, before it.',
+    'return (deliver) in vcl_backend_response skips the builtin program, which does not cache responses with Set-Cookie. One visitor’s session cookie is then served to everyone. Unset beresp.http.Set-Cookie, or set beresp.uncacheable for such responses, before it.',
   check(view, report) {
     if (view.mentions('backend_response', 'beresp.http.set-cookie')) return;
     for (const { statement, block, index } of view.statements('backend_response')) {
@@ -52,7 +52,7 @@ export const setCookieCached: LintRule = {
       if (statement.k !== 'return' || statement.action?.text !== 'deliver') continue;
       const uncacheable = block.slice(0, index).some(forgets);
       if (uncacheable) continue;
-      report(statement.span, 'Responses with Set-Cookie can come here, and are cached with it.');
+      report(statement.span, 'Responses with Set-Cookie can get here, and are cached with the cookie.');
       return;
     }
   },
@@ -120,7 +120,7 @@ export const openPurge: LintRule = {
   slug: 'open-purge',
   severity: 'warning',
   explanation:
-    'Whoever may empty the cache can put the whole load on the backends. Compare client.ip with an acl, or a header with a secret, and answer the others with return (synth(403)).',
+    'Anyone who can empty the cache can put the whole load on the backends. Compare client.ip with an acl, or a header with a secret, and reject everyone else with return (synth(403)).',
   check(view, report) {
     const acls = new Set(view.all('acl').map((a) => a.name.text));
     for (const e of view.expressions('recv')) {
@@ -164,7 +164,7 @@ export const aclNeverMatches: LintRule = {
       if (acl.entries.every((e) => e.negate)) {
         report(
           acl.name.span,
-          `No address is on acl ${acl.name.text}: it has ${acl.entries.length === 0 ? 'no entries' : 'only negated entries'}.`,
+          `Acl ${acl.name.text} matches no address: it has ${acl.entries.length === 0 ? 'no entries' : 'only negated entries'}.`,
         );
         continue;
       }
@@ -179,7 +179,7 @@ export const aclNeverMatches: LintRule = {
         if (decider !== undefined && decider.entry.negate === entry.negate) {
           report(
             entry.span,
-            `This entry of acl ${acl.name.text} changes nothing: "${decider.entry.host}" decides the same.`,
+            `This entry of acl ${acl.name.text} has no effect: "${decider.entry.host}" decides the same.`,
           );
         }
         seen.push({ ...own, entry });

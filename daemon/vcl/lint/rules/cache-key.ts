@@ -8,7 +8,7 @@ export const hashBeforeHost: LintRule = {
   slug: 'hash-before-host',
   severity: 'warning',
   explanation:
-    'return (hash) skips the builtin vcl_recv, which writes Host in lower case and refuses requests without one. WWW.example.com and www.example.com then are two objects. Set req.http.Host before (std.tolower, without its port), or call vcl_req_host.',
+    'return (hash) skips the builtin vcl_recv, which writes Host in lower case and refuses requests without one. WWW.example.com and www.example.com are then two objects. Normalise req.http.Host first (std.tolower, without its port), or call vcl_req_host.',
   check(view, report) {
     let done = false;
     for (const { statement, guards } of view.statements('recv')) {
@@ -31,7 +31,7 @@ export const hashWithoutUrl: LintRule = {
   slug: 'hash-incomplete',
   severity: 'warning',
   explanation:
-    'vcl_hash returns before the builtin program, so the key holds only what it hashes itself. Without req.url all pages of a site are one object, without Host those of all sites.',
+    'vcl_hash returns before the builtin program, so the key contains only what it hashes itself. Without req.url all pages of a site are one object, without Host those of all sites.',
   check(view, report) {
     const sub = view.subs.get('vcl_hash');
     if (sub === undefined || view.fallsThrough('hash')) return;
@@ -43,7 +43,7 @@ export const hashWithoutUrl: LintRule = {
     // A header set by the program may contain them.
     const own = reads('req.http.') && missing.length < 2;
     if (missing.length > 0 && !own)
-      report(sub.at.span, `The cache key does not hold ${missing.join(' and ')}.`);
+      report(sub.at.span, `The cache key does not contain ${missing.join(' and ')}.`);
   },
 };
 
@@ -52,7 +52,7 @@ export const hashFallsThrough: LintRule = {
   slug: 'hash-missing-return',
   severity: 'warning',
   explanation:
-    'Without return (lookup) the builtin vcl_hash follows and adds req.url and Host to the key. If the sub hashes a changed form of them itself, that undoes it: requests that were to share an object do not. Add return (lookup), or leave URL and Host to the builtin program.',
+    'Without return (lookup) the builtin vcl_hash follows and adds req.url and Host to the key. If the sub hashes a changed form of them itself, that undoes it: requests that should share an object do not. Add return (lookup), or leave URL and Host to the builtin program.',
   check(view, report) {
     const sub = view.subs.get('vcl_hash');
     if (sub === undefined || !view.fallsThrough('hash')) return;
@@ -61,7 +61,7 @@ export const hashFallsThrough: LintRule = {
       if (!usesVariable(e, 'req.url') && !usesVariable(e, 'req.http.host')) continue;
       report(
         sub.at.span,
-        'vcl_hash adds URL or Host itself, has no return (lookup), and so gets both once more.',
+        'vcl_hash adds URL or Host itself, without return (lookup): the builtin program adds both again.',
       );
       return;
     }
@@ -100,7 +100,7 @@ export const keyChangedLate: LintRule = {
       if (header?.k !== 'path' || hashed(nameOf(header))) continue;
       report(
         statement.target.span,
-        `bereq.url depends on ${nameOf(header)}, which the cache key does not hold.`,
+        `bereq.url depends on ${nameOf(header)}, which the cache key does not contain.`,
       );
     }
   },
@@ -111,7 +111,7 @@ export const varySplitsCache: LintRule = {
   slug: 'vary-splits-cache',
   severity: 'warning',
   explanation:
-    'With Vary on User-Agent, Cookie or Accept there is one object for every value of that header, so nearly every request is a miss. Make a header of few values in vcl_recv (a class of devices, a language) and vary on that.',
+    'With Vary on User-Agent, Cookie or Accept there is one object for every value of that header, so nearly every request is a miss. Set a header with few values in vcl_recv (a class of devices, a language) and vary on that.',
   check(view, report) {
     for (const { statement } of view.statements('backend_response')) {
       if (statement.k !== 'set' || nameOf(statement.target) !== 'beresp.http.vary') continue;
@@ -121,7 +121,7 @@ export const varySplitsCache: LintRule = {
       ]) {
         const m = /\b(user-agent|cookie|accept|referer)\b(?!-)/i.exec(constantText(part) ?? '');
         if (m === null) continue;
-        report(statement.span, `Vary on ${m[1]} makes an object of nearly every request.`);
+        report(statement.span, `Vary on ${m[1]} creates an object for nearly every request.`);
         break;
       }
     }
@@ -133,12 +133,12 @@ export const acceptEncodingTouched: LintRule = {
   slug: 'accept-encoding-touched',
   severity: 'info',
   explanation:
-    'The proxy asks for gzip itself, keeps one object and unpacks it for clients that cannot take it. Changing req.http.Accept-Encoding is a habit of old programs; without it objects are packed or not as it happens. To fetch unpacked, unset bereq.http.Accept-Encoding.',
+    'The proxy asks for gzip itself, stores one object and decompresses it for clients that do not accept gzip. Changing req.http.Accept-Encoding is a habit from old programs; without it objects are compressed or not by chance. To fetch uncompressed, unset bereq.http.Accept-Encoding.',
   check(view, report) {
     for (const { statement } of view.statements('recv')) {
       if (statement.k !== 'set' && statement.k !== 'unset') continue;
       if (nameOf(statement.target) !== 'req.http.accept-encoding') continue;
-      report(statement.span, 'Accept-Encoding is looked after by the proxy.');
+      report(statement.span, 'The proxy handles Accept-Encoding itself.');
       return;
     }
   },

@@ -57,7 +57,7 @@ export const constantCondition: LintRule = {
   slug: 'constant-condition',
   severity: 'warning',
   explanation:
-    'The condition does not depend on the request. A text is always different from at least one of two others: x != "a" || x != "b" is always true, && was meant.',
+    'The condition does not depend on the request. A string always differs from at least one of two others: x != "a" || x != "b" is always true, && was meant.',
   check(view, report) {
     for (const { statement } of view.statements()) {
       if (statement.k !== 'if') continue;
@@ -78,7 +78,7 @@ export const repeatedCondition: LintRule = {
   slug: 'repeated-condition',
   severity: 'warning',
   explanation:
-    'Of several branches the first whose condition holds is taken, so one that asks the same again is never taken.',
+    'Only the first branch whose condition is true runs, so a later branch with the same condition never does.',
   check(view, report) {
     for (const { statement } of view.statements()) {
       if (statement.k !== 'if') continue;
@@ -87,7 +87,7 @@ export const repeatedCondition: LintRule = {
         // A function may return something else the second time.
         if ([...expressions(cond)].some((e) => calledName(e) !== null || e.k === 'member')) return;
         if (conds.slice(0, i).some((c) => sameText(c, cond)))
-          report(cond.span, 'An earlier branch has this condition.');
+          report(cond.span, 'An earlier branch has the same condition.');
       });
     }
   },
@@ -98,7 +98,7 @@ export const caseOfText: LintRule = {
   slug: 'case-never-equal',
   severity: 'warning',
   explanation:
-    '== and != compare byte by byte. Methods are written in capitals, and clients send host names in lower case (the builtin program makes sure of it), so the other spelling is never met.',
+    '== and != compare byte by byte. Methods are written in capitals, and clients send host names in lower case (the builtin program makes sure of it), so the other spelling never matches.',
   check(view, report) {
     for (const e of view.expressions()) {
       if (e.k !== 'binary' || (e.op !== '==' && e.op !== '!=')) continue;
@@ -126,7 +126,7 @@ export const emptyStringCompare: LintRule = {
   slug: 'empty-string-compare',
   severity: 'warning',
   explanation:
-    'A header that is not there is not equal to "": == "" is false and != "" is true for it. Ask whether it is there with if (req.http.X), or for text with ~ ".".',
+    'A missing header is not equal to "": == "" is false and != "" is true for it. Test for presence with if (req.http.X), or for content with ~ ".".',
   check(view, report) {
     for (const { statement, guards } of view.statements()) {
       const own = ownExpressions(statement);
@@ -142,7 +142,7 @@ export const emptyStringCompare: LintRule = {
             continue;
           report(
             e.span,
-            `${name} ${e.op} "" is ${e.op === '==' ? 'false' : 'true'} when the header is not there.`,
+            `${name} ${e.op} "" is ${e.op === '==' ? 'false' : 'true'} when the header is missing.`,
           );
         }
       }

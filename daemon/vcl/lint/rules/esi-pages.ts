@@ -43,7 +43,7 @@ export const esiAnyType: LintRule = {
   slug: 'esi-any-type',
   severity: 'info',
   explanation:
-    'beresp.do_esi has a body read for markup while it is fetched. Of an image or a script nothing comes of it but an error in the log of each fetch (ESI_xmlerror). Ask for the type: if (beresp.http.Content-Type ~ "^text/html").',
+    'beresp.do_esi parses a body for markup while it is fetched. For an image or a script this only logs an error for each fetch (ESI_xmlerror). Test the type: if (beresp.http.Content-Type ~ "^text/html").',
   check(view, report) {
     const pages = esiPages(view);
     const inside = new Set(
@@ -51,7 +51,7 @@ export const esiAnyType: LintRule = {
     );
     for (const { statement } of pages)
       if (inside.has(statement))
-        report(statement.span, 'What comes here is no markup, and is parsed for ESI.', undefined, 'warning');
+        report(statement.span, 'Bodies without markup are parsed for ESI here.', undefined, 'warning');
     const sub = view.subs.get('vcl_backend_response');
     if (sub === undefined) return;
     for (const { statement, guards } of view.statementsOf(sub)) {
@@ -85,7 +85,7 @@ export const esiIncludeHost: LintRule = {
       report(
         statement.span,
         'Includes of other hosts are sent to this one.',
-        'Do it where req.esi_level is 0.',
+        'Do it only where req.esi_level is 0.',
         'warning',
       );
       return;
@@ -103,7 +103,7 @@ export const esiPagesPassed: LintRule = {
   slug: 'esi-pages-passed',
   severity: 'info',
   explanation:
-    'Fragments are requests like any other. Where vcl_recv passes all of them, a page of twenty fragments is twenty-one requests to backends for each view. Let at least fragments be cached (req.esi_level > 0), or the page.',
+    'Fragments are requests like any other. Where vcl_recv passes all of them, a page of twenty fragments is twenty-one requests to backends for each view. Cache at least the fragments (req.esi_level > 0), or the page.',
   check(view, report) {
     if (esiPages(view).length === 0 || view.mentions('recv', 'req.esi_level')) return;
     const sub = view.subs.get('vcl_recv');
@@ -114,7 +114,7 @@ export const esiPagesPassed: LintRule = {
       const action = statement.action?.text;
       if (action === 'hash') return;
       if (action === 'pass' && guards.length === 0)
-        return report(statement.span, 'Pages of ESI and all their fragments are passed.');
+        return report(statement.span, 'ESI pages and all their fragments are passed.');
     }
   },
 };
@@ -155,7 +155,7 @@ export const esiSwitchedOff: LintRule = {
   slug: 'esi-switched-off',
   severity: 'warning',
   explanation:
-    'beresp.do_esi has pages parsed when they are fetched, resp.do_esi (req.esi in programs of version 4.0) decides at each delivery whether their includes are put in. Switched off for everybody, clients get the markup as it is. Remove one of the two, or make it depend on the request.',
+    'beresp.do_esi has pages parsed when they are fetched, resp.do_esi (req.esi in programs of version 4.0) decides at each delivery whether their includes are put in. If it is always off, clients get the raw markup. Remove one of the two, or make it depend on the request.',
   check(view, report) {
     if (esiPages(view).length === 0) return;
     const at = switchedOff(view, 'deliver', 'resp.do_esi') ?? switchedOff(view, 'recv', 'req.esi');

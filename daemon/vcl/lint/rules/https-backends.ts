@@ -37,10 +37,7 @@ export const plainHttpsPort: LintRule = {
       const inHost = splitHostPort(textOf(host) ?? '').port;
       const at = [port, host].find((f) => f !== undefined && isHttps(f === port ? textOf(port) : inHost));
       if (at === undefined) continue;
-      report(
-        at.values[0]?.span ?? at.nameSpan,
-        `Backend ${d.name.text} is spoken to without TLS on port 443.`,
-      );
+      report(at.values[0]?.span ?? at.nameSpan, `Backend ${d.name.text} uses port 443 without TLS.`);
     }
   },
 };
@@ -54,7 +51,7 @@ export const peerNotVerified: LintRule = {
   slug: 'peer-not-verified',
   severity: 'warning',
   explanation:
-    'Whoever is on the way to the backend can take its place and read and change everything: TLS without verification protects from nobody who is active. Trust the right authority with .ssl_ca, and let .ssl_name be a name of the certificate.',
+    'Anyone between the proxy and the backend can impersonate it and read and change everything: TLS without verification does not protect against an active attacker. Trust the right authority with .ssl_ca, and set .ssl_name to a name in the certificate.',
   check(view, report) {
     for (const d of view.all('backend')) {
       if (flagOf(field(d, 'ssl')) !== true) continue;

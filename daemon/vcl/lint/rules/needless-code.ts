@@ -21,7 +21,7 @@ function inBlock(block: Block, report: Report): void {
       if (later.k === 'unset' && nameOf(later.target) === name) {
         report(
           later.span,
-          s.k === 'unset' ? `${name} was unset already.` : `${name} was set just before, for nothing.`,
+          s.k === 'unset' ? `${name} was unset already.` : `${name} was set just before, to no effect.`,
         );
         break;
       }
@@ -49,7 +49,7 @@ export const doubleUnset: LintRule = {
 export const emptyBranch: LintRule = {
   slug: 'empty-branch',
   severity: 'info',
-  explanation: 'The condition is evaluated for nothing. Remove it, invert it, or write the missing code.',
+  explanation: 'The condition has no effect. Remove it, invert it, or write the missing code.',
   check(view, report) {
     for (const { statement } of view.statements()) {
       if (statement.k !== 'if') continue;
@@ -57,7 +57,7 @@ export const emptyBranch: LintRule = {
       statement.branches.forEach((b, i) => {
         // An empty branch that prevents later ones has a purpose.
         const last = i === statement.branches.length - 1 && !followed;
-        if (b.body.length === 0 && last) report(b.cond.span, 'Nothing is done when this holds.');
+        if (b.body.length === 0 && last) report(b.cond.span, 'The body of this condition is empty.');
       });
     }
   },
@@ -103,7 +103,7 @@ export const selfAssignment: LintRule = {
   slug: 'self-assignment',
   severity: 'info',
   explanation:
-    'A variable set to itself stays what it is; one of the two names is probably another variable’s.',
+    'Setting a variable to itself has no effect; one of the two names is probably another variable’s.',
   check(view, report) {
     for (const { statement } of view.statements()) {
       if (statement.k !== 'set' || statement.op !== '=') continue;

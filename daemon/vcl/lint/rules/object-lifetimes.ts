@@ -16,7 +16,7 @@ export const graceUnused: LintRule = {
   slug: 'grace-never-used',
   severity: 'warning',
   explanation:
-    'grace and keep prolong the life of an object that can be found. A response that is not cached has none, and keep needs something to ask the backend with: an ETag or Last-Modified to make the request conditional.',
+    'grace and keep extend the lifetime of a cached object. A response that is not cached has none, and keep needs an ETag or Last-Modified to make the request to the backend conditional.',
   check(view, report) {
     const unsets = new Set<string>();
     for (const { statement, guards } of view.statements()) {
@@ -50,7 +50,7 @@ export const ttlIgnoresPrivate: LintRule = {
     for (const { statement, guards } of view.statements('backend_response')) {
       if (statement.k !== 'set' || guards.length > 0 || nameOf(statement.target) !== 'beresp.ttl') continue;
       if (statement.value.k !== 'number' || Number(statement.value.text) === 0) continue;
-      report(statement.span, 'Private responses get this life too.');
+      report(statement.span, 'Private responses get this lifetime too.');
       return;
     }
   },

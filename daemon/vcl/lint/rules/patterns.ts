@@ -10,7 +10,7 @@ import { variable } from '../walk.ts';
 function impossible(subject: string | null, pattern: string, shape: Node): string | null {
   if (subject === 'req.url' || subject === 'bereq.url') {
     if (isAnchored(shape) && !mayBeginWith(shape, '/') && !mayBeginWith(shape, '*')) {
-      return `${subject} begins with "/", never with what this demands.`;
+      return `${subject} begins with "/", never with what this requires.`;
     }
   }
   if (subject === 'req.http.host' || subject === 'bereq.http.host') {

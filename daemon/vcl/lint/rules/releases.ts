@@ -63,7 +63,7 @@ export const removedFunction: LintRule = {
       const [name = '', fn = ''] = called.split('.');
       const instead = REMOVED_FUNCTIONS.get(`${modules.get(name) ?? ''}.${fn}`);
       if (instead !== undefined)
-        report(e.callee.span, `${called}() is gone in newer releases.`, `Write: ${instead}`);
+        report(e.callee.span, `${called}() was removed in newer releases.`, `Write: ${instead}`);
     }
   },
 };
@@ -75,7 +75,7 @@ export const removedVariable: LintRule = {
   check(view, report) {
     for (const [name, { instead }] of REMOVED_VARIABLES) {
       for (const span of uses(view, [name]))
-        report(span, `${name} is gone in newer releases.`, `Write: ${instead}`);
+        report(span, `${name} was removed in newer releases.`, `Write: ${instead}`);
     }
   },
 };
@@ -112,7 +112,7 @@ export const looseGlob: LintRule = {
 export const oldName: LintRule = {
   slug: 'old-name',
   severity: 'info',
-  explanation: 'Varnish 9.0 calls it req.max_age; req.ttl is another name of the same, and will go.',
+  explanation: 'Varnish 9.0 calls it req.max_age; req.ttl is a deprecated alias.',
   check(view, report) {
     for (const span of uses(view, ['req.ttl']))
       report(span, 'req.ttl has a newer name.', 'Write: req.max_age');

@@ -47,7 +47,7 @@ export const restartUnguarded: LintRule = {
   slug: 'restart-unguarded',
   severity: 'warning',
   explanation:
-    'A request that begins again meets the same condition again, until max_restarts (or max_retries) makes a 503 of it. Ask for req.restarts (bereq.retries) in the condition, or change what it asks.',
+    'A restarted request meets the same condition again, until max_restarts (or max_retries) ends it with a 503. Test req.restarts (bereq.retries) in the condition, or change what it tests.',
   check(view, report) {
     const changed = new Set<string>();
     for (const { statement } of view.statements()) {
@@ -69,7 +69,7 @@ export const restartUnguarded: LintRule = {
           continue;
         if ([...changed].some((name) => guards.some((guard) => usesVariable(guard, name)))) continue;
         reported.add(statement);
-        report(statement.span, `return (${action}) without a look at ${counter}.`);
+        report(statement.span, `return (${action}) without a test of ${counter}.`);
       }
     }
   },
@@ -203,7 +203,7 @@ export const idHeaderName: LintRule = {
   slug: 'id-header-name',
   severity: 'warning',
   explanation:
-    'X-Varnish is the header of transaction ids in Varnish; here it has the name that the parameter id_header gives it, X-Proxy-Id by default. An unset of the other name takes nothing away, and a test of it is never true. Write the name that it has here, or start the daemon with -p id_header=X-Varnish.',
+    'X-Varnish is the header of transaction ids in Varnish; here it has the name that the parameter id_header gives it, X-Proxy-Id by default. An unset of the other name removes nothing, and a test of it is never true. Use the name that it has here, or start the daemon with -p id_header=X-Varnish.',
   check(view, report) {
     const wrong = KNOWN.filter((name) => name.toLowerCase() !== view.idHeader.toLowerCase());
     for (const { statement } of view.statements()) {
