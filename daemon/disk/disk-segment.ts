@@ -46,7 +46,7 @@ const PART = 16 * BLOCK;
 /** Records up to this many bytes are read at once (chosen). */
 const READ_WHOLE = 256 * 1024;
 
-/** The header of a segment; `origin` is the tier's (disk-store.ts). */
+/** The header of a segment; `origin` is the tier's (disk-segments.ts). */
 export interface SegmentHead {
   readonly version: number;
   readonly number: number;

@@ -5,7 +5,6 @@
 // never an answer. Caution: a record is written only when the journal holds all that the record's `since` counts, so a
 // journal that knows less than a record is one that has lost something, and the tier then begins empty.
 
-import { KeyHash } from '../cache/key-hash.ts';
 import type { TierOutcome } from '../cache/object-tier.ts';
 import type { TierBody } from '../cache/tier-events.ts';
 import { turns } from '../turns/turns.ts';
@@ -14,8 +13,9 @@ import { DiskIndex, type IndexEntry, type IndexMemory } from './disk-index.ts';
 import { DiskJournal, findJournal } from './disk-journal.ts';
 import { type DiskFigures, type DiskOptions, noFigures } from './disk-options.ts';
 import { type DiskHit, DiskReader } from './disk-reader.ts';
-import { type DiskMeta, type DiskObject, RECORD_UNIT, recordLength } from './disk-record.ts';
-import { DiskSegment, fits, type SegmentState, sealedBytes } from './disk-segment.ts';
+import { type DiskMeta, type DiskObject, RECORD_UNIT } from './disk-record.ts';
+import type { DiskSegment } from './disk-segment.ts';
+import { DiskSegments } from './disk-segments.ts';
 import { type Invalidation, Invalidations } from './invalidations.ts';
 
 export type PutAnswer = 'stored' | 'dropped' | 'invalidated' | 'replaced' | 'failed';
@@ -35,26 +35,16 @@ export interface IndexView {
 /** How a directory was found. */
 export type DiskStart = 'new' | 'whole' | 'damaged journal' | 'journal behind';
 
-const SEGMENT_NAME = /^segment-(\d{1,10})$/;
-const LAST_SEGMENT = 2 ** 32 - 1;
-
 export class DiskStore {
   readonly figures: DiskFigures;
   start: DiskStart = 'new';
-  /** Segments that another version of the layout has written, removed at the start. */
-  ofOtherVersion = 0;
   private readonly files: DiskFiles;
   private readonly options: DiskOptions;
   readonly index: DiskIndex;
-  /** By number, oldest first. */
-  readonly segments = new Map<number, DiskSegment>();
   invalidations: Invalidations;
   private readonly reader: DiskReader;
   private journal: DiskJournal | null = null;
-  private origin = '';
-  private hasher = new KeyHash(0, 0);
-  private current: DiskSegment | null = null;
-  private lastNumber = 0;
+  private readonly log: DiskSegments;
   /** Why the last write failed. */
   writeError: Error | null = null;
   /** By key: puts whose records are not written yet. */
@@ -67,6 +57,7 @@ export class DiskStore {
     this.options = options;
     this.figures = figures;
     this.index = new DiskIndex(options.objects);
+    this.log = new DiskSegments(files, options, figures, this.index);
     this.invalidations = new Invalidations(options.invalidations);
     this.reader = new DiskReader(this, figures, options);
   }
@@ -76,6 +67,21 @@ export class DiskStore {
     const store = new DiskStore(files, options, figures);
     await store.recover();
     return store;
+  }
+
+  /** By number, oldest first. */
+  get segments(): ReadonlyMap<number, DiskSegment> {
+    return this.log.all;
+  }
+
+  /** Segments that another version of the layout has written, removed at the start. */
+  get ofOtherVersion(): number {
+    return this.log.ofOtherVersion;
+  }
+
+  /** Whether a segment is among the older half of a disk that is full. */
+  isAging(segment: number): boolean {
+    return this.log.isAging(segment);
   }
 
   /** Why the last read failed. */
@@ -100,19 +106,19 @@ export class DiskStore {
 
   /** Whether there may be an object of this key. */
   mayHave(key: string): boolean {
-    this.hasher.hash(key);
-    return this.index.hasKey(this.hasher.lo, this.hasher.hi);
+    this.log.hasher.hash(key);
+    return this.index.hasKey(this.log.hasher.lo, this.log.hasher.hi);
   }
 
   /** For other threads, which look for keys in the same index. */
   get view(): IndexView {
-    return { most: this.options.objects, memory: this.index.memory, origin: this.origin };
+    return { most: this.options.objects, memory: this.index.memory, origin: this.log.origin };
   }
 
   /** No object of this key that was stored so far, or waits for it, is found any more, until the next start. */
   forgetKey(key: string): void {
-    this.hasher.hash(key);
-    for (const entry of this.index.find(this.hasher.lo, this.hasher.hi)) this.index.drop(entry);
+    this.log.hasher.hash(key);
+    for (const entry of this.index.find(this.log.hasher.lo, this.log.hasher.hi)) this.index.drop(entry);
     for (const put of this.waiting.get(key) ?? []) put.isVoid = true;
   }
 
@@ -135,12 +141,6 @@ export class DiskStore {
     const own = { facts: Buffer.from(facts), head: Buffer.from(head), annex: Buffer.from(annex) };
     const object = { ...hit.meta, ...own, body };
     return this.isFull(object) ? this.refused(object) : this.inTurn(object, hit.entry);
-  }
-
-  /** Whether a segment is among the older half of a disk that is full. */
-  isAging(segment: number): boolean {
-    const { size } = this.segments;
-    return size + 1 >= this.options.segments && this.lastNumber - segment >= size / 2;
   }
 
   /** One body that stays in memory until it is written may be as large as it is. */
@@ -188,17 +188,14 @@ export class DiskStore {
     accepts: (meta: DiskMeta) => boolean,
     outcome?: TierOutcome,
   ): Promise<DiskHit | null> {
-    this.hasher.hash(key);
-    return this.reader.find(this.hasher.lo, this.hasher.hi, key, now, accepts, outcome);
+    this.log.hasher.hash(key);
+    return this.reader.find(this.log.hasher.lo, this.log.hasher.hi, key, now, accepts, outcome);
   }
 
   /** Removes all objects, and those whose fetch has begun are not stored; resolves when that would survive a loss of power. */
   async empty(): Promise<void> {
     await this.invalidate({ kind: 'all', text: '', at: 0, ttl: -1, grace: -1, keep: -1 });
-    const turn = this.line.then(async () => {
-      this.current = null;
-      while (this.segments.size > 0) await this.dropOldest();
-    });
+    const turn = this.line.then(() => this.log.dropAll());
     this.line = turn.catch(() => undefined);
     await turn;
   }
@@ -219,8 +216,7 @@ export class DiskStore {
   /** Writes all that waits, seals the last segment, and closes the files. */
   async close(): Promise<void> {
     await this.line;
-    await this.sealCurrent();
-    for (const segment of this.segments.values()) await segment.leave();
+    await this.log.close();
     await this.openJournal().close();
   }
 
@@ -231,7 +227,7 @@ export class DiskStore {
     if (!isCurrent()) return 'replaced';
     if (!isValid()) return 'invalidated';
     await this.openJournal().commit(object.since);
-    const segment = await this.segmentFor(object);
+    const segment = await this.log.segmentFor(object);
     if (segment === null) {
       this.hide(object);
       figures.c_write_drop++;
@@ -243,18 +239,16 @@ export class DiskStore {
       length = await segment.write(object);
       if (this.options.sync() === 'always') await segment.file.sync();
     } catch (error) {
-      // The contents of the segment are unknown: nothing is appended to it.
-      this.current = null;
-      if (segment.entries.length === 0) await this.forget(segment);
+      await this.log.abandon(segment);
       throw error;
     }
     figures.c_write++;
     figures.c_write_bytes += length;
     figures.c_write_object_bytes += object.body.length + object.head.length;
-    this.hasher.hash(object.key);
+    this.log.hasher.hash(object.key);
     const entry: IndexEntry = {
-      low: this.hasher.lo,
-      high: this.hasher.hi,
+      low: this.log.hasher.lo,
+      high: this.log.hasher.hi,
       variant: object.variant,
       segment: segment.number,
       at: at / RECORD_UNIT,
@@ -269,153 +263,32 @@ export class DiskStore {
 
   /** An older object of the variant is not found any more: the one that replaces it is not on disk. */
   private hide(object: DiskObject): void {
-    this.hasher.hash(object.key);
-    this.index.hideVariant(this.hasher.lo, this.hasher.hi, object.variant);
-  }
-
-  /** The segment to append an object to; null when it is too large for any. */
-  private async segmentFor(object: DiskObject): Promise<DiskSegment | null> {
-    const { segmentBytes, segments } = this.options;
-    const length = recordLength(object);
-    if (!fits(length, segmentBytes)) return null;
-    const { current } = this;
-    if (current !== null) {
-      if (sealedBytes(current.used + length, current.entries.length + 1) <= segmentBytes) {
-        if (!this.index.isFull) return current;
-      }
-      await this.sealCurrent();
-    }
-    while (this.segments.size >= segments || (this.index.isFull && this.segments.size > 0)) {
-      await this.dropOldest();
-    }
-    if (this.lastNumber >= LAST_SEGMENT) return null;
-    const number = ++this.lastNumber;
-    const segment = new DiskSegment(number, await this.files.create(nameOf(number)));
-    this.segments.set(number, segment);
-    try {
-      await segment.writeHead(this.origin, this.options.now());
-    } catch (error) {
-      await this.forget(segment);
-      throw error;
-    }
-    this.current = segment;
-    return segment;
-  }
-
-  private async sealCurrent(): Promise<void> {
-    const { current } = this;
-    this.current = null;
-    if (current === null) return;
-    await current.seal();
-    await this.files.syncNames();
-  }
-
-  private async dropOldest(): Promise<void> {
-    const [number, segment] = this.segments.entries().next().value as [number, DiskSegment];
-    this.segments.delete(number);
-    await this.index.dropSegment(number);
-    this.figures.c_segment_drop++;
-    await this.files.remove(nameOf(number));
-    await segment.leave();
+    this.log.hasher.hash(object.key);
+    this.index.hideVariant(this.log.hasher.lo, this.log.hasher.hi, object.variant);
   }
 
   private async recover(): Promise<void> {
-    const { files, options } = this;
+    const { files, options, log } = this;
     const found = await findJournal(files);
-    const numbers = await this.numbersOnDisk();
-    this.lastNumber = numbers.at(-1) ?? 0;
     this.start = found.isDamaged ? 'damaged journal' : 'new';
     if (found.copy !== null) {
       const { beginning, newest, invalidations } = found.copy;
       this.invalidations = new Invalidations(options.invalidations, beginning.sequence);
       await turns.over(invalidations, (one) => this.invalidations.add(one));
       this.invalidations.newest = Math.max(this.invalidations.newest, newest);
-      this.setOrigin(beginning.text);
-      this.start = (await this.loadAll(numbers)) ? 'whole' : 'journal behind';
+      log.setOrigin(beginning.text);
+      this.start = (await log.loadAll(this.invalidations.newest)) ? 'whole' : 'journal behind';
     }
     const isWhole = this.start === 'whole';
-    if (!isWhole) await this.beginEmpty();
-    const { invalidations, origin } = this;
+    if (!isWhole) {
+      await log.forgetAll();
+      this.invalidations = new Invalidations(options.invalidations);
+      log.setOrigin(options.seed().join(' '));
+    }
     const generation = found.generation + 1;
-    this.journal = await DiskJournal.begin(files, invalidations, origin, generation, options.sync);
+    this.journal = await DiskJournal.begin(files, this.invalidations, log.origin, generation, options.sync);
     // Only now: with the new origin none of them is read again, whichever of them a loss of power leaves.
-    if (!isWhole) for (const number of await this.numbersOnDisk()) await files.remove(nameOf(number));
-  }
-
-  private async numbersOnDisk(): Promise<number[]> {
-    const names = (await this.files.names()).filter((name) => SEGMENT_NAME.test(name));
-    return names.map((name) => Number(SEGMENT_NAME.exec(name)?.[1])).sort((a, b) => a - b);
-  }
-
-  /** Forgets the segments and what is known of invalidations. */
-  private async beginEmpty(): Promise<void> {
-    for (const [number, segment] of this.segments) {
-      await this.index.dropSegment(number);
-      await segment.leave();
-    }
-    this.segments.clear();
-    this.invalidations = new Invalidations(this.options.invalidations);
-    this.setOrigin(this.options.seed().join(' '));
-  }
-
-  private setOrigin(origin: string): void {
-    this.origin = origin;
-    this.hasher = hasherOf(origin);
-  }
-
-  /** Loads all segments; false when one has seen an invalidation that the journal has not. */
-  private async loadAll(numbers: readonly number[]): Promise<boolean> {
-    for (const number of numbers) {
-      const segment = new DiskSegment(number, await this.files.open(nameOf(number)));
-      this.segments.set(number, segment);
-      const state = await this.load(segment);
-      if (segment.newest > this.invalidations.newest) return false;
-      if (state === 'foreign' || state === 'other version' || segment.entries.length === 0) {
-        this.figures.c_segment_drop++;
-        await this.forget(segment);
-        continue;
-      }
-      const entries = segment.entries;
-      if (state === 'open') await segment.seal();
-      segment.entries = [];
-      for (const entry of entries) {
-        // Without room the oldest go, never the newest: an older version would be found in its place.
-        while (!this.index.set(entry) && this.segments.has(number)) await this.dropOldest();
-        if (!this.segments.has(number)) break;
-        if (!turns.mayContinue()) await turns.next();
-      }
-    }
-    while (this.segments.size > this.options.segments) await this.dropOldest();
-    return true;
-  }
-
-  /** One that cannot be read is as good as another tier's. */
-  private async load(segment: DiskSegment): Promise<SegmentState> {
-    try {
-      const state = await segment.load(this.origin);
-      if (state === 'other version') this.ofOtherVersion++;
-      if (state === 'open') await this.scan(segment);
-      return state;
-    } catch {
-      this.figures.c_read_fail++;
-      return 'foreign';
-    }
-  }
-
-  private async scan(segment: DiskSegment): Promise<void> {
-    for await (const { at, meta } of segment.scan()) {
-      this.hasher.hash(meta.key);
-      const { lo, hi } = this.hasher;
-      const place = { segment: segment.number, at: at / RECORD_UNIT };
-      const entry = { low: lo, high: hi, variant: meta.variant, ...place, end: meta.end, bytes: meta.length };
-      segment.added(entry, meta.since, meta.length);
-    }
-  }
-
-  private async forget(segment: DiskSegment): Promise<void> {
-    this.segments.delete(segment.number);
-    await this.files.remove(nameOf(segment.number));
-    await segment.leave();
+    if (!isWhole) await log.removeFiles();
   }
 
   private openJournal(): DiskJournal {
@@ -424,16 +297,6 @@ export class DiskStore {
   }
 }
 
-/** The hash of keys in a directory. */
-export function hasherOf(origin: string): KeyHash {
-  const [first = 0, second = 0] = origin.split(' ').map(Number);
-  return new KeyHash(first, second);
-}
-
 function release(body: Uint8Array | TierBody): void {
   if (!(body instanceof Uint8Array)) body.release();
-}
-
-function nameOf(number: number): string {
-  return `segment-${number}`;
 }

@@ -17,7 +17,8 @@ import { caller, responder } from '../threads/remote-call.ts';
 import type { MemoryPart } from '../threads/shared-memory.ts';
 import type { DiskReport } from './disk-check.ts';
 import { DiskIndex } from './disk-index.ts';
-import { hasherOf, type IndexView } from './disk-store.ts';
+import { hasherOf } from './disk-segments.ts';
+import type { IndexView } from './disk-store.ts';
 import type { DiskTier, Underway } from './disk-tier.ts';
 import { EventOrder } from './event-order.ts';
 

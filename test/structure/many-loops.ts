@@ -120,7 +120,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/disk/disk-tier.ts bans',
     'daemon/disk/disk-segment.ts entries',
     'daemon/disk/disk-reader.ts entries',
-    'daemon/disk/disk-store.ts entries',
+    'daemon/disk/disk-segments.ts entries',
     'daemon/disk/invalidations.ts bans',
     'daemon/disk/invalidations.ts tags',
   ],

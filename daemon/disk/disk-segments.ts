@@ -1,0 +1,199 @@
+// The segments of a disk tier, oldest first: the one that objects are appended to, those that go when the disk or the index is
+// full, and loading all of them at the start. Callers take turns: no two calls that write overlap.
+
+import { KeyHash } from '../cache/key-hash.ts';
+import { turns } from '../turns/turns.ts';
+import type { DiskFiles } from './disk-files.ts';
+import type { DiskIndex } from './disk-index.ts';
+import type { DiskFigures, DiskOptions } from './disk-options.ts';
+import { type DiskObject, RECORD_UNIT, recordLength } from './disk-record.ts';
+import { DiskSegment, fits, type SegmentState, sealedBytes } from './disk-segment.ts';
+
+const SEGMENT_NAME = /^segment-(\d{1,10})$/;
+const LAST_SEGMENT = 2 ** 32 - 1;
+
+export class DiskSegments {
+  /** By number. */
+  readonly all = new Map<number, DiskSegment>();
+  /** Segments that another version of the layout has written, removed at the start. */
+  ofOtherVersion = 0;
+  /** The text that marks the tier's own segments, and seeds the hash of keys. */
+  origin = '';
+  hasher = new KeyHash(0, 0);
+  private readonly files: DiskFiles;
+  private readonly options: DiskOptions;
+  private readonly figures: DiskFigures;
+  private readonly index: DiskIndex;
+  private current: DiskSegment | null = null;
+  private lastNumber = 0;
+
+  constructor(files: DiskFiles, options: DiskOptions, figures: DiskFigures, index: DiskIndex) {
+    this.files = files;
+    this.options = options;
+    this.figures = figures;
+    this.index = index;
+  }
+
+  setOrigin(origin: string): void {
+    this.origin = origin;
+    this.hasher = hasherOf(origin);
+  }
+
+  /** Whether a segment is among the older half of a disk that is full. */
+  isAging(segment: number): boolean {
+    const { size } = this.all;
+    return size + 1 >= this.options.segments && this.lastNumber - segment >= size / 2;
+  }
+
+  /** The segment to append an object to; null when it is too large for any. */
+  async segmentFor(object: DiskObject): Promise<DiskSegment | null> {
+    const { segmentBytes, segments } = this.options;
+    const length = recordLength(object);
+    if (!fits(length, segmentBytes)) return null;
+    const { current } = this;
+    if (current !== null) {
+      if (sealedBytes(current.used + length, current.entries.length + 1) <= segmentBytes) {
+        if (!this.index.isFull) return current;
+      }
+      await this.sealCurrent();
+    }
+    while (this.all.size >= segments || (this.index.isFull && this.all.size > 0)) {
+      await this.dropOldest();
+    }
+    if (this.lastNumber >= LAST_SEGMENT) return null;
+    const number = ++this.lastNumber;
+    const segment = new DiskSegment(number, await this.files.create(nameOf(number)));
+    this.all.set(number, segment);
+    try {
+      await segment.writeHead(this.origin, this.options.now());
+    } catch (error) {
+      await this.forget(segment);
+      throw error;
+    }
+    this.current = segment;
+    return segment;
+  }
+
+  private async sealCurrent(): Promise<void> {
+    const { current } = this;
+    this.current = null;
+    if (current === null) return;
+    await current.seal();
+    await this.files.syncNames();
+  }
+
+  private async dropOldest(): Promise<void> {
+    const [number, segment] = this.all.entries().next().value as [number, DiskSegment];
+    this.all.delete(number);
+    await this.index.dropSegment(number);
+    this.figures.c_segment_drop++;
+    await this.files.remove(nameOf(number));
+    await segment.leave();
+  }
+
+  /** The contents of a segment are unknown after a failed write: nothing is appended to it. */
+  async abandon(segment: DiskSegment): Promise<void> {
+    this.current = null;
+    if (segment.entries.length === 0) await this.forget(segment);
+  }
+
+  async dropAll(): Promise<void> {
+    this.current = null;
+    while (this.all.size > 0) await this.dropOldest();
+  }
+
+  /** Seals the last segment and closes the files. */
+  async close(): Promise<void> {
+    await this.sealCurrent();
+    for (const segment of this.all.values()) await segment.leave();
+  }
+
+  /** Loads all segments; false when one has seen an invalidation that the journal has not.
+   * @param newest number of the newest invalidation in the journal */
+  async loadAll(newest: number): Promise<boolean> {
+    for (const number of await this.numbersOnDisk()) {
+      this.lastNumber = number;
+      const segment = new DiskSegment(number, await this.files.open(nameOf(number)));
+      this.all.set(number, segment);
+      const state = await this.load(segment);
+      if (segment.newest > newest) return false;
+      if (state === 'foreign' || state === 'other version' || segment.entries.length === 0) {
+        this.figures.c_segment_drop++;
+        await this.forget(segment);
+        continue;
+      }
+      const entries = segment.entries;
+      if (state === 'open') await segment.seal();
+      segment.entries = [];
+      for (const entry of entries) {
+        // Without room the oldest go, never the newest: an older version would be found in its place.
+        while (!this.index.set(entry) && this.all.has(number)) await this.dropOldest();
+        if (!this.all.has(number)) break;
+        if (!turns.mayContinue()) await turns.next();
+      }
+    }
+    while (this.all.size > this.options.segments) await this.dropOldest();
+    return true;
+  }
+
+  /** One that cannot be read is as good as another tier's. */
+  private async load(segment: DiskSegment): Promise<SegmentState> {
+    try {
+      const state = await segment.load(this.origin);
+      if (state === 'other version') this.ofOtherVersion++;
+      if (state === 'open') await this.scan(segment);
+      return state;
+    } catch {
+      this.figures.c_read_fail++;
+      return 'foreign';
+    }
+  }
+
+  private async scan(segment: DiskSegment): Promise<void> {
+    for await (const { at, meta } of segment.scan()) {
+      this.hasher.hash(meta.key);
+      const { lo, hi } = this.hasher;
+      const place = { segment: segment.number, at: at / RECORD_UNIT };
+      const entry = { low: lo, high: hi, variant: meta.variant, ...place, end: meta.end, bytes: meta.length };
+      segment.added(entry, meta.since, meta.length);
+    }
+  }
+
+  private async forget(segment: DiskSegment): Promise<void> {
+    this.all.delete(segment.number);
+    await this.files.remove(nameOf(segment.number));
+    await segment.leave();
+  }
+
+  /** Forgets all segments, and keeps their files. */
+  async forgetAll(): Promise<void> {
+    for (const [number, segment] of this.all) {
+      await this.index.dropSegment(number);
+      await segment.leave();
+    }
+    this.all.clear();
+  }
+
+  /** Removes the files of all segments, whether they are known or not. */
+  async removeFiles(): Promise<void> {
+    for (const number of await this.numbersOnDisk()) {
+      this.lastNumber = Math.max(this.lastNumber, number);
+      await this.files.remove(nameOf(number));
+    }
+  }
+
+  private async numbersOnDisk(): Promise<number[]> {
+    const names = (await this.files.names()).filter((name) => SEGMENT_NAME.test(name));
+    return names.map((name) => Number(SEGMENT_NAME.exec(name)?.[1])).sort((a, b) => a - b);
+  }
+}
+
+/** The hash of keys in a directory. */
+export function hasherOf(origin: string): KeyHash {
+  const [first = 0, second = 0] = origin.split(' ').map(Number);
+  return new KeyHash(first, second);
+}
+
+function nameOf(number: number): string {
+  return `segment-${number}`;
+}
