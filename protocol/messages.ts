@@ -35,7 +35,7 @@ export interface LogSubscription {
   /** Seconds after which an incomplete transaction is sent anyway (-T), and the maximum number of open ones (-L). */
   timeout?: number;
   limit?: number;
-  /** At most this many groups in so many seconds (-R). */
+  /** At most `count` groups in `period` seconds (-R). */
   rate?: { count: number; period: number };
   /** For a binary recording: side and record filters keep Begin, Link and End, so that it can be read back, and sides
    * only select records. */

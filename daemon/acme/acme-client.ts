@@ -228,7 +228,7 @@ export class AcmeClient {
     try {
       document = JSON.parse(response.body);
     } catch {
-      // The status says enough.
+      // The status is sufficient.
     }
     if (response.status >= 300 && response.status < 400)
       return new AcmeFailure('unavailable', `HTTP status ${response.status}: redirections are not followed`);

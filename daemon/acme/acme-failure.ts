@@ -4,7 +4,7 @@
 export type FailureKind =
   /** The authority refused for a reason that only a change of the configuration removes. */
   | 'refused'
-  /** Too many requests: it says, or a limit of our own says, when there may be more. */
+  /** Too many requests, by the authority or a limit of our own; `notBefore` is the time of the next one. */
   | 'limited'
   /** No answer, or none that makes sense: the request may have had its effect, and may succeed later. */
   | 'unavailable';

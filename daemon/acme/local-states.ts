@@ -28,7 +28,7 @@ export interface AcmeStates {
   entry(names: readonly string[]): EntryState;
   saveEntry(state: EntryState): Promise<void>;
   all(): readonly EntryState[];
-  /** Null if another process has it, or if nobody can have it now. */
+  /** Null if another process has it, or if it cannot be acquired now. */
   lease(names: readonly string[]): Promise<Lease | null>;
 }
 

@@ -11,7 +11,7 @@ const MARK = 16;
 export class Sealing {
   private readonly key: Buffer;
 
-  /** @param secret any bytes that all nodes have and nobody else @param fleet its name */
+  /** @param secret any bytes shared by all nodes only @param fleet its name */
   constructor(secret: Uint8Array, fleet: string) {
     this.key = Buffer.from(hkdfSync('sha256', secret, fleet, 'proxyd certificates', 32));
   }

@@ -24,7 +24,7 @@ export class LargestObjects extends ObjectWalk {
   private readonly limit: number;
   private readonly now: number;
 
-  /** @param limit at most so many objects are found, at least 1 */
+  /** @param limit the number of objects at most, at least 1 */
   constructor(state: CacheState, limit: number, now: number) {
     super(state);
     this.limit = limit;

@@ -69,7 +69,7 @@ export function isHeld(refs: number): boolean {
   return refs > 0 && refs < CLOSED;
 }
 
-/** Most objects removed together. Measured: the data of so many stays in the processor's caches. */
+/** Most objects removed together. Measured: the data of that many stays in the processor's caches. */
 export const BATCH = 128;
 
 /** Flags that the fetch sets through setAttributes. */

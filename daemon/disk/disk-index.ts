@@ -1,7 +1,7 @@
 // Where each object of a disk tier is: by the hash of its key, in shared memory, at most 40 bytes an object. One writer, the thread
 // of the tier.
 //
-// A hash is not a key: whoever finds an entry reads the record and compares. An entry that another replaces is no longer found
+// A hash is not a key: the reader of an entry compares the key in the record. An entry that another replaces is no longer found
 // and keeps its row until its segment goes, so that the rows of a segment need no list in both directions.
 
 import { turns } from '../turns/turns.ts';

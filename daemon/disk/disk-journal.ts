@@ -2,10 +2,10 @@
 //
 // Why two: at the end of one copy, a torn write and a damaged entry that was acknowledged look the same, and one of them must
 // not be dropped. With two, a crash can tear at most the one that was being written. If both are torn, something else has
-// happened to them: then nobody knows what was purged, and the tier begins empty.
+// happened to them: then the set of purges is unknown, and the tier begins empty.
 //
 // Entries that arrive while a group is being written wait for the next one. A journal that has failed once accepts nothing
-// more: after a failed sync nobody knows what is on the device.
+// more: after a failed sync the contents of the device are unknown.
 
 import type { DiskFile, DiskFiles } from './disk-files.ts';
 import type { DiskSync } from './disk-options.ts';
@@ -21,7 +21,7 @@ const WORTH_COPYING = 4 << 20;
 
 /** The journals found in a directory. */
 export interface FoundJournal {
-  /** The newest journal that can be trusted; null when there is none, or it must not be. */
+  /** The newest valid journal; null if there is none. */
   readonly copy: JournalCopy | null;
   /** Highest number of a generation in the directory. */
   readonly generation: number;

@@ -51,7 +51,7 @@ export class DiskReader {
    * @param low half of the key's hash, as `high`
    * @param now seconds since 1970: what has ended is not found
    * @param accepts whether it is the variant asked for
-   * @param outcome gets why there is none
+   * @param outcome set to the reason when nothing is found
    */
   async find(
     low: number,

@@ -132,7 +132,7 @@ export class DiskSegment {
     this.entries = [];
   }
 
-  /** Reads what the head says, and the directory of a sealed one into `entries`. */
+  /** Reads the header, and the directory of a sealed segment into `entries`. */
   async load(origin: string): Promise<SegmentState> {
     const head = await this.bytes(0, SEGMENT_HEAD);
     const says = readHead(head);

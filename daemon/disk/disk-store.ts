@@ -1,8 +1,7 @@
-// Objects on disk: stored behind memory, found by key, and held against every invalidation since their fetch began.
+// Objects on disk: stored as a tier behind memory, found by key, and matched with every invalidation since their fetch began.
 //
-// It shares the event loop of the first thread, so that what is as long as a segment goes over many turns; no call of it is on the way
-// of a hit in memory. Whatever goes wrong is a miss and a figure,
-// never an answer. Caution: a record is written only when the journal holds all that the record's `since` counts, so a
+// Runs on the event loop of the first thread, so work as long as a segment takes many turns; a hit in memory never calls it. A
+// failure is a miss and a counter, never an answer. Caution: a record is written only when the journal holds all that the record's `since` counts, so a
 // journal that knows less than a record is one that has lost something, and the tier then begins empty.
 
 import type { TierOutcome } from '../cache/object-tier.ts';
@@ -49,7 +48,7 @@ export class DiskStore {
   writeError: Error | null = null;
   /** By key: puts whose records are not written yet. */
   private readonly waiting = new Map<string, Set<WaitingPut>>();
-  /** The end of the line of those who write. */
+  /** The last write in the queue. */
   private line: Promise<unknown> = Promise.resolve();
 
   private constructor(files: DiskFiles, options: DiskOptions, figures: DiskFigures) {
@@ -122,7 +121,7 @@ export class DiskStore {
     for (const put of this.waiting.get(key) ?? []) put.isVoid = true;
   }
 
-  /** Stores an object behind those that wait, and releases its body in any case. An older one of its variant is not found meanwhile. */
+  /** Queues an object to be written, and releases its body in any case. An older one of its variant is not found meanwhile. */
   put(object: DiskObject): Promise<PutAnswer> {
     this.hide(object);
     if (this.isFull(object)) {

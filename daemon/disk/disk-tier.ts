@@ -30,7 +30,7 @@ const DEADLINE = 1;
 const NEXT_BLOCK = 30;
 /** Seconds that an answer waits for the journal (chosen): a device that takes longer may never answer. */
 const SYNC_WAIT = 5;
-/** Keys that a start may look for in vain before it says so (chosen), when it has found at least as many objects. */
+/** Keys that a start may look for in vain before it is reported (chosen), when it has found at least as many objects. */
 const IN_VAIN = 1000;
 const UNWRITTEN = 'write objects, they are in memory only';
 const UNREAD = 'read objects, they are fetched again';
@@ -77,7 +77,7 @@ export class DiskTier implements TierEvents, TierLookups {
   /** Objects found at the start, and keys that were not among them since. */
   private atStart = 0;
   private inVain = 0;
-  /** Minute of the epoch of the last report, by what it said. */
+  /** Minute of the epoch of the last report, by its text. */
   private readonly reportedAt = new Map<string, number>();
   /** The last failure of a read that was seen. */
   private readError: Error | null = null;
@@ -197,7 +197,7 @@ export class DiskTier implements TierEvents, TierLookups {
       hit = (await this.store?.find(q.key, this.parts.now(), accepts, outcome)) ?? null;
       if (hit !== null && isWanted() && !this.isValid(hit, q)) outcome.text = 'invalidated';
       else if (hit !== null && isWanted()) {
-        // Unless a read says otherwise.
+        // Unless a read fails.
         outcome.text = 'no room in memory';
         const isCurrent = this.whileCurrent(hit, q, isWanted, outcome);
         if (hit.meta.bodyLength <= MOST_WHOLE) isFilled = await this.fill(hit, busy, isCurrent);

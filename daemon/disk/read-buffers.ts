@@ -21,7 +21,7 @@ export class ReadBuffers {
     return one;
   }
 
-  /** Takes back a lent buffer that nobody reads or writes any more. */
+  /** Takes back a lent buffer that is no longer in use. */
   give(buffer: Buffer): void {
     const list = this.unused[31 - Math.clz32(buffer.length)];
     if (list === undefined || this.kept + buffer.length > MOST_KEPT) return;

@@ -113,7 +113,7 @@ export class BusyObj implements VclBusyobj, Transaction {
   /** Filters of the client's body, and that body's way through them, once it is open. */
   readonly requestFilters: RequestFilters | null;
   requestChain: FetchChain | null = null;
-  /** Bytes of that body behind them; -1 if nobody knows. */
+  /** Bytes of that body after the filters; -1 if unknown. */
   filteredLength = -1;
   transitBuffer: number;
   taskDeadline: number;
@@ -268,7 +268,7 @@ export class BusyObj implements VclBusyobj, Transaction {
     onBodyDone?.();
   }
 
-  /** Ends the transaction's log and lets go of what the fetch held. */
+  /** Ends the transaction's log and releases everything that the fetch holds. */
   end(): void {
     const { log, core } = this;
     // An extension may log something at the end of a task.

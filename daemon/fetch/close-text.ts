@@ -3,7 +3,7 @@
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import type { Changes } from '../../protocol/tables/release-changes.ts';
 
-/** How BackendClose says a reason; null unless a peer caused it. */
+/** The text of a reason in BackendClose; null unless the peer caused it. */
 export function closeText(reason: CloseReason | null, { backendCloseNames }: Changes): string {
   if (backendCloseNames) return reason ?? 'null';
   switch (reason) {

@@ -133,7 +133,7 @@ export function connected(bo: BusyObj): Step<BusyObj> {
   attempt.uploadFraming ??= frameBody(bo, attempt.uploadFilters);
   const head = requestBytes(core, backend.requestLead(bo.session), bereq);
   connection.sendHead(head, attempt.uploadFraming);
-  // The request said so, and the origin may rely on it.
+  // The request announced it, and the origin may rely on it.
   if (connectionHas(bereq, 'close')) connection.closeBecause('REQ_CLOSE');
   bo.beresp.reset();
   if (body !== null) return upload(bo, connection, body);
@@ -260,7 +260,7 @@ export function pendingChoice(bo: BusyObj): Promise<void> | null {
   return bo.backend?.pending?.(bo.ctx) ?? null;
 }
 
-/** The same; that there is none is logged. */
+/** The same; logs an error if there is none. */
 export function resolve(bo: BusyObj): Backend | null {
   const found = chosen(bo);
   if (found === null) lacksBackend(bo);
@@ -280,7 +280,7 @@ export function addHost(bo: BusyObj, backend: Backend): void {
   bo.bereq.add('Host', host ?? '0.0.0.0', 'host');
 }
 
-/** Announces a connection in the log; null when there is none, which is logged too. */
+/** Logs the connection, or why there is none; returns null then. */
 function announce(
   bo: BusyObj,
   backend: Backend,
@@ -305,7 +305,7 @@ function announce(
   return got;
 }
 
-/** How the request's body will be framed, with the one field that says so (SAFETY rule 1). */
+/** The framing of the request's body; sets the one header for it (SAFETY rule 1). */
 function frameBody(bo: BusyObj, filters: UploadFilters): BodyFraming {
   const { bereq, body } = bo;
   if (body !== null && filters.length < 0) {

@@ -95,14 +95,14 @@ export class FetchAttempt implements VclFetchAttempt {
   /** The filters chosen for the body, and what they are for this one; null where it passes none. */
   filterList = NO_FETCH_FILTERS;
   chain: FetchChain | null = null;
-  /** The body on its way into the store; null before it comes and where there is none. */
+  /** The body on its way into the store; null before its first byte and without a body. */
   body: BodyUnderway | null = null;
   synthBody: string | null = null;
   /** The slice that is stored; null where it is a whole object. */
   part: PartFacts | null = null;
   /** The answer is made here, for an origin that gave none or none that the program takes. */
   madeHere = false;
-  /** An error that only those who wait for it shall share. */
+  /** An error that only the waiters of this fetch share. */
   forWaiters = false;
   /** The origin answered a HEAD. */
   headAlone = false;

@@ -7,7 +7,7 @@ import type { TxLog } from '../log/tx-log.ts';
 import type { Core } from '../transaction/core.ts';
 import { born, isStrict, lifetime, type SharedLife, sharedLife } from './lifetime.ts';
 
-/** Seconds for which requests for a response that nobody may share do not wait for each other. */
+/** Seconds for which requests for a response that may not be shared do not wait for each other. */
 const HIT_FOR_MISS = 120;
 /** Seconds of life of a response that every use has to revalidate. */
 const ALWAYS_STALE = 0.001;
@@ -45,7 +45,7 @@ export function giveLifeAgain(bo: Living): void {
   const shared = setLife(bo, bo.beresp, bo.ctx.now, bo.mode === 'pass');
   if (shared?.store !== false) return;
   leaveMarker(bo);
-  // Without a marker to leave, those who wait have it, and nobody after them.
+  // There is no marker to leave: current waiters share it, later requests do not.
   if (!bo.uncacheable) bo.ttl = 0;
 }
 

@@ -80,7 +80,7 @@ export function isStrict(params: HotParams): boolean {
 }
 
 export interface SharedLife extends Lifetime {
-  /** False: nobody else may be given it. */
+  /** False: it may not be shared. */
   store: boolean;
   /** Seconds after its freshness for which it may answer where the origin fails; 0 when it must not. */
   staleIfError: number;

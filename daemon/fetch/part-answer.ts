@@ -85,7 +85,7 @@ function again(bo: BusyObj, part: WantedPart | null): Step<BusyObj> {
 function settleLater(bo: BusyObj, part: WantedPart): Step<BusyObj> | null {
   if (part.verdict === 'slice') {
     bo.attempt.part = part.facts;
-    // Before anybody has a byte of it: whoever has got it and asks again is to find it.
+    // Before its first byte is sent: a client that has it and asks again must find it.
     if (part.of?.urgency === 'uncached') leaveUncached(bo);
     else if (part.facts !== null) part.of?.comes(ownPlace(part.facts));
     return null;

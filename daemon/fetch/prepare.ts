@@ -45,7 +45,7 @@ export function contentRangeFault(
   byStatus = false,
 ): string | null {
   const value = beresp.get('content-range');
-  // Parts in units that nobody here knows are between the origin and the client (RFC 9110 section 14.4).
+  // Parts in unknown units are passed through (RFC 9110 section 14.4).
   if (value === null || OTHER_UNIT.test(value)) return null;
   if (byStatus && beresp.status !== 206) return null;
   if (asked === null) return 'Unexpected content-range header';
@@ -53,7 +53,7 @@ export function contentRangeFault(
   if (wanted === null) return `Invalid range header (${rangeFault(asked)})`;
   const got = parseContentRange(value);
   if (got === null) return 'Invalid content-range header';
-  // A range that cannot be satisfied comes with the length of what there is, and a page that says so.
+  // 416: Content-Range has the length of the object, and the body is an error page.
   if (beresp.status === 416 && got.low < 0) return null;
   return misfit(got, beresp) ?? misplaced(wanted, got);
 }
@@ -94,8 +94,8 @@ export function replaceStale(bo: BusyObj): void {
 /** Fields that a delivery sets or that change how the body is sent; gzip by another name, too. */
 const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding', 'content-encoding'];
 
-/** Chooses the filters of the body; with a reason to close the connection when they are not to be had: the program names
- * one that there is none of, or one cannot be used on such a body. Logged then. */
+/** Chooses the filters of the body. Returns a reason to close the connection, after logging it, if the program names an
+ * unknown filter or one that cannot be used on this body. */
 export function chooseFilters(bo: BusyObj): CloseReason | null {
   const { attempt, beresp, core, log } = bo;
   if (!bo.attempt.hasBody || attempt.was304) return null;
@@ -117,7 +117,7 @@ export function chooseFilters(bo: BusyObj): CloseReason | null {
     return 'RX_BODY';
   }
   attempt.filterList = list;
-  // As in Varnish: what a parser has yet to see the end of is not shown to anybody.
+  // As in Varnish: a page is not sent before it was parsed to its end.
   if (bo.attempt.doEsi || list.filters.some(({ streams }) => streams === false)) attempt.doStream = false;
   return null;
 }
@@ -125,11 +125,11 @@ export function chooseFilters(bo: BusyObj): CloseReason | null {
 /** False when the head found no room. Logs Filters and the fields it changes. */
 export function prepareObject(bo: BusyObj): boolean {
   const { beresp, log, core, attempt } = bo;
-  // Of nothing there is no coding; a HEAD has the headers of the GET all the same.
+  // An empty body has no coding; a HEAD has the headers of the GET all the same.
   if (!bo.attempt.hasBody && !attempt.was304 && bo.bereq.method !== 'HEAD') beresp.unset('content-encoding');
   if (!attempt.was304) log.putConstant(attempt.filterList.record);
   judgeVary(bo);
-  // A part of packed data is none itself, and packing a part would leave its Content-Range untrue.
+  // A part of gzip data is not gzip, and compressing a part would make its Content-Range wrong.
   attempt.chain =
     attempt.filterList === NO_FETCH_FILTERS || beresp.status === 206
       ? null
@@ -142,7 +142,7 @@ export function prepareObject(bo: BusyObj): boolean {
         );
   passWhatCannotFit(bo);
   attempt.headAlone = bo.bereq.method === 'HEAD';
-  // Of the body of a GET the filters would make another one, whose length nobody knows (RFC 9110 section 8.6).
+  // For a GET the filters would change the length of the body, which is unknown here (RFC 9110 section 8.6).
   if (attempt.headAlone && bo.mode !== 'pass' && changesBody(bo)) beresp.unset('content-length');
   return storeObject(bo);
 }
@@ -207,8 +207,8 @@ export function storeObject(bo: BusyObj): boolean {
   return storeHead(bo, TRANSIENT);
 }
 
-/** Goes on with a slice that found no room as with what is uncacheable, which needs no more than its client is behind: a
- * store that is too small for all who read at the same time cuts nobody off. */
+/** Treats a slice that found no room as uncacheable, so that it is stored only until its client has read it: a store too
+ * small for all current readers cuts none of them off. */
 function passSliceBy(bo: BusyObj): boolean {
   if (bo.part?.of?.urgency !== 'awaited' || !bo.attempt.doStream) return false;
   bo.log.put(Tag.Notice, 'No room for the slice, not cached');
@@ -284,8 +284,8 @@ function storeHead(bo: BusyObj, storage: string): boolean {
   const { part } = bo.attempt;
   if (part?.isFirst === true) describeWhole(stored, part);
   const pass = bo.mode === 'pass';
-  // As in Varnish: nobody has compared it with what those ask who will be given the object. What is for one client only
-  // (a pass, a hit-for-miss) keeps it: without it a 206 says nothing.
+  // As in Varnish: it was not compared with the ranges of later requests. A response for one client only (a pass, a
+  // hit-for-miss) keeps it: a 206 is useless without it.
   if (!bo.uncacheable && core.params.http_range_support === 0) stored.unset('content-range');
   let flags = 0;
   if (!pass && bo.uncacheable) flags |= bo.hitForPass ? OF_HIT_PASS : OF_HIT_MISS;

@@ -47,7 +47,7 @@ function takeResponse(bo: BusyObj): BodyFraming {
   let framing = responseBody(beresp, bo.bereq.method, leniencies);
   if (leniencies.any) settleLength(beresp, framing);
   if (beresp.status === 204 && (beresp.has('transfer-encoding') || lengthIsNotNothing(beresp))) {
-    // RFC 9110 section 8.6 forbids it: who knows where the next response begins.
+    // RFC 9110 section 8.6 forbids it: the start of the next response would be ambiguous.
     framing = { kind: 'error', reason: 'body_forbidden', text: '', detail: 'status 204' };
   }
   if (framing.kind !== 'error' && !beresp.has('date')) beresp.add('Date', httpDate(now), 'date');
@@ -135,7 +135,7 @@ export function respond(bo: BusyObj): Step<BusyObj> {
     }
   }
   invalidateAfter(bo);
-  // A program looks at one line: what a second one forbids must not be lost (SAFETY rule 8).
+  // A program sees one line of a header: restrictions in a second one must not be lost (SAFETY rule 8).
   bo.beresp.join('cache-control');
   bo.beresp.join('vary');
   countKind(bo, framing);
@@ -159,7 +159,7 @@ export function respond(bo: BusyObj): Step<BusyObj> {
   ctx.now = isSlice(bo) ? giveLifeOfWhole(bo) : giveLife(bo);
   if (merged !== null) logMerged(bo, merged);
   if (is304 && !bo.attempt.was304) {
-    // Nobody asked for less than the whole: a 304 in the cache would answer those who have nothing.
+    // The fetch was unconditional: a cached 304 would be sent to clients without a copy.
     log.put(Tag.Error, '304 response but not conditional fetch');
     attempt.end('RX_BAD');
     return failed(bo);
@@ -216,7 +216,7 @@ function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Ste
   if (ret !== RETURN.deliver) return refused(bo, ret);
   const next = settlePart(bo);
   if (next !== null) return next;
-  // The program might have mended it. Where nothing here cuts parts out, what the origin says of its own goes by unread.
+  // After the program, which may have corrected it. Without range support the origin's Content-Range is passed on unchecked.
   const isJudged = !bo.attempt.was304 && core.params.http_range_support !== 0;
   const misfit = isJudged ? contentRangeFault(bo.askedRange, bo.beresp, isStrict(core.params)) : null;
   if (misfit !== null) {
@@ -250,7 +250,7 @@ function afterResponse(bo: BusyObj, framing: BodyFraming, code: ReturnCode): Ste
 
 /** The body has come to an end. */
 export function stored(bo: BusyObj): Step<BusyObj> {
-  // Nobody has seen a response that was not streamed: the program may still answer for it.
+  // A response that is not streamed was not sent yet: vcl_backend_error may still replace it.
   if (bodyOver(bo)) return DONE;
   if (!bo.attempt.doStream || bo.attempt.standsIn) return failed(bo);
   bo.core.stats.fetch_failed++;

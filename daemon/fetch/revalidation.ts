@@ -126,7 +126,7 @@ function validators(bo: BusyObj): { modified: string | null; etag: string | null
   return { modified, etag: stale.get('etag'), isOld };
 }
 
-/** Makes beresp the stale object's response, with what the 304 says newer. */
+/** Makes beresp the stale object's response, updated from the 304. */
 export function mergeStale(bo: BusyObj): Merged {
   const { beresp, core } = bo;
   const stale = new HttpMessage(Tag.ObjMethod);

@@ -62,7 +62,7 @@ export function makeBereq(bo: BusyObj, req: Request): void {
   bereq.push(core.idHeader.key, log.closeText(Tag.BereqHeader));
 }
 
-/** Methods whose requests have usually no body (RFC 9110 section 8.6 asks others to say that there is none). */
+/** Methods whose requests usually have no body (RFC 9110 section 8.6: others send Content-Length: 0). */
 const BODILESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE']);
 
 function stateNoBody(bereq: HttpMessage, method: string): void {
@@ -70,7 +70,7 @@ function stateNoBody(bereq: HttpMessage, method: string): void {
   if (!BODILESS.has(method)) bereq.push('content-length', 'Content-Length: 0');
 }
 
-/** More than this many in one exchange are nothing that a client waits for. */
+/** Interim responses forwarded per exchange at most (chosen). */
 const MOST = 32;
 
 /** The fetch of this request calls it with each interim response. */
@@ -140,7 +140,7 @@ function afterBackendFetch(bo: BusyObj, ret: ReturnCode): Step<BusyObj> {
     case RETURN.abandon:
       return DONE;
     default:
-      // A failed program gets no say in the answer: the client sees a 503 of the request side.
+      // vcl_backend_error does not run after a failure of the program: the client gets a 503 of the request side.
       core.stats.vcl_fail++;
       return DONE;
   }
@@ -176,7 +176,7 @@ export function retry(bo: BusyObj, fromError = false): Step<BusyObj> {
   if (bo.retries >= core.params.max_retries) {
     bo.retries++;
     if (fromError) {
-      // There is nothing left to say, and the program has had its say.
+      // vcl_backend_error has run already.
       log.put(Tag.VCL_Error, 'Too many retries, failing');
       return DONE;
     }
@@ -250,7 +250,7 @@ function fetchError(bo: BusyObj, status: number, reason: string, again: () => St
   const life = bo.mode !== 'pass' && core.cache.filling.hasWaiters(bo.oc) ? SHARED : NONE;
   Object.assign(bo, life);
   bo.tOrigin = now;
-  // Whatever was to become of the origin's body, this one is as it is.
+  // The filters and flags of the origin's body do not apply to this one.
   bo.attempt = bo.attempt.madeInstead();
   bo.storage = core.cache.storages.next();
   ctx.now = now;

@@ -25,7 +25,7 @@ interface Uploading {
   /** bereq.filters. */
   readonly bodyFilters: string | null;
   readonly requestFilters: RequestFilters | null;
-  /** Those of req.filters, once they are open, and the length after them, -1 if nobody knows. */
+  /** Those of req.filters, once they are open, and the length after them, -1 if unknown. */
   requestChain: FetchChain | null;
   filteredLength: number;
 }
@@ -34,7 +34,7 @@ interface Uploading {
 export interface UploadFilters {
   /** Those that have something to do. */
   readonly chains: readonly UploadChain[];
-  /** Bytes of the body after them, -1 if nobody knows. */
+  /** Bytes of the body after them, -1 if unknown. */
   readonly length: number;
   /** The client's body cannot be read: a filter of it does not exist. */
   readonly isUnreadable: boolean;

@@ -171,7 +171,7 @@ export function askFor(bo: Asking): void {
   bo.askedRange = part?.range ?? null;
 }
 
-/** The validator that tells any two versions apart (RFC 9110 section 8.8): of a weak ETag there is none. */
+/** The validator that tells any two versions apart (RFC 9110 section 8.8): null for a weak ETag. */
 export function strongValidator(head: HttpMessage): string | null {
   const etag = head.get('etag');
   if (etag !== null) return /^"[^"]*"$/.test(etag) ? etag : null;

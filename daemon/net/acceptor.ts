@@ -130,7 +130,7 @@ export class Acceptor {
     const session = new Session(core, this.host, wire, endpoint, requestMachine);
     wire.begin(session);
     this.host.sessionOpened(session);
-    // At once, unless the program wants to know first who is at the other end.
+    // At once, unless the program uses the peer's credentials, which are read first.
     if (!endpoint.isPath || !wantsPeers(core)) {
       wire.resume();
       return;

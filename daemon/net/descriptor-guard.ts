@@ -1,6 +1,6 @@
 // Turns clients away before the process runs out of descriptors. At the limit itself the runtime accepts and closes
 // connections without a word to anybody, and fetches, the log and the queue of purges would have none left either. The
-// kernel gives the lowest number that is free, so that the number of a new connection says how many are in use.
+// kernel gives the lowest number that is free, so that the number of a new connection shows how many are in use.
 
 import { readFileSync } from 'node:fs';
 

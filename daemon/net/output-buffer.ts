@@ -35,7 +35,7 @@ export class OutputBuffer implements Holder {
     return piece;
   }
 
-  /** Some of it has not left yet: it is not used again, but left to those who hold it. */
+  /** Some of it has not been sent: it is not used again, but left to its holders. */
   hold(): void {
     this.replace(USUAL);
   }

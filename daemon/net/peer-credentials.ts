@@ -1,6 +1,6 @@
 // The process at the other end of a Unix socket: the kernel reveals it to the holder of the descriptor (SO_PEERCRED), and the
 // runtime has no way to ask. A small Perl process, which nearly every system has, inherits the descriptor and asks.
-// Where there is none, the answer is that it cannot be known.
+// On other systems the credentials are unknown.
 //
 // Only connections of programs that import the extension unix pay for it; each waits for its own answer and nothing
 // else does. Caution: the child must not get the descriptor as one of its standard ones, since the runtime would then

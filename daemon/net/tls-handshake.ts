@@ -232,7 +232,7 @@ export class Handshake implements HandshakeUser {
   }
 }
 
-/** Up to a method and the space behind it. */
+/** Enough for a method and the space after it. */
 const LONGEST_METHOD = 11;
 
 function looksLikeHttp(bytes: Buffer): boolean {

@@ -1,4 +1,5 @@
-// The extension `test`, which exists in tests of programs only: runs states, says what the request meets, and asserts.
+// The extension `test`, which exists in tests of programs only: runs states, sets the objects and responses that the request
+// meets, and asserts.
 
 import type { Director } from '../contract/context.ts';
 import type { Extension } from '../contract/extension.ts';

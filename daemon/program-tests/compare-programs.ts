@@ -46,7 +46,7 @@ class Trial {
   readonly program: VclProgram;
   readonly #life;
 
-  /** Throws with what vcl_init says. */
+  /** Throws with the error of vcl_init. */
   constructor(name: string, compiled: CompiledProgram) {
     const directors = new Map<string, Director>(
       compiled.backends.map(({ name: each }) => [each, trialBackend(each)]),

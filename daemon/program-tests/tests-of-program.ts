@@ -27,7 +27,7 @@ export interface TestRun {
   readonly program: VclProgram;
 }
 
-/** The program or its tests cannot be used: what the compiler, or vcl_init, says. */
+/** The program or its tests cannot be used; the message is that of the compiler or of vcl_init. */
 export class UnusableProgram extends Error {}
 
 const COMMENTS = /\/\*[\s\S]*?\*\/|\/\/.*|#.*|"[^"\n]*"|\{"[\s\S]*?"\}/g;

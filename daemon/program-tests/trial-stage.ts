@@ -27,7 +27,7 @@ export interface ObjectFacts {
   age: number;
 }
 
-/** Of a response that says nothing, in seconds; the defaults of the parameters. */
+/** Lifetimes of a response without cache headers, in seconds; the defaults of the parameters. */
 const LIVES = { default_ttl: 120, default_grace: 10, default_keep: 0, clock_skew: 10 } as HotParams;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };

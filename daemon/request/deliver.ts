@@ -215,7 +215,7 @@ function sendFramed(req: Request, stream: StreamAnswer, hot: HotHead): Step<Requ
   return hot.length === 0 ? FINISH : sendFramedBody(req, stream, 0, hot.length);
 }
 
-/** Sends `length` bytes of a stored body, which is whole, behind a head that was sent. */
+/** Sends `length` bytes of a stored body, which is whole, after a head that was sent. */
 export function sendFramedBody(
   req: Request,
   stream: StreamAnswer,

@@ -93,7 +93,7 @@ export function openBody(req: Request, list: FilterList<DeliveryFilter>): number
   return length;
 }
 
-/** Whether the stored body says that it is gzip, tested or not. */
+/** Whether Content-Encoding of the stored body is gzip, tested or not. */
 export function isPacked({ core, attempt, isStoredGzip }: Request): boolean {
   const { oc } = attempt;
   if (isStoredGzip || oc === 0) return isStoredGzip;
@@ -228,7 +228,7 @@ export class ClientBody implements Sink, Writer {
     return room;
   }
 
-  /** The body has another length than its head says. */
+  /** The length of the body differs from Content-Length. */
   private misses(): Room {
     this.abort();
     this.stop('length');

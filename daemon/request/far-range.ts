@@ -11,7 +11,7 @@ import { HttpMessage } from '../http1/message.ts';
 import { requestedRange } from '../http1/range.ts';
 import type { Request } from '../transaction/request.ts';
 
-/** Bodies that are not the origin's: a part of the origin's is none of them. */
+/** Bodies changed by filters: a range of the origin's body is not a range of them. */
 const CHANGED = OF_ESI | OF_GZIPPED | OF_RECODED;
 
 /** Whether the range begins more than `range_ahead` bytes after what is stored of the object. Logged then. */
@@ -47,7 +47,7 @@ export function asParts({ core, attempt }: Request): PartFacts | null {
   if (validator === null || head.status !== 200 || head.has('content-encoding')) return null;
   if (head.get('accept-ranges')?.toLowerCase() !== 'bytes') return null;
   const total = reading.declaredLength(oc);
-  // It is the same for all who ask meanwhile, on whichever thread, and never that of another object.
+  // The same for all requests meanwhile, on any thread, and never that of another object.
   const what = JSON.stringify([validator, total, facts.vxidOf(oc), facts.tOriginOf(oc)]);
   const set = createHash('sha1').update(what).digest('base64url');
   return { size: 0, index: -1, total, validator, set, isFirst: true, end: -1, others: [] };

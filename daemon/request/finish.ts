@@ -28,12 +28,12 @@ function willDrain(req: Request, body: RequestBody): boolean {
   return !body.started && !req.expectContinue && body.length <= DRAIN_MAX;
 }
 
-/** Asks for a body that waits for 100 Continue although nobody wants it: the connection continues only after it. */
+/** Asks for an unread body that waits for 100 Continue: the connection can be reused only after it. */
 export function askForUnwanted(req: Request, body: RequestBody): void {
   if (req.expectContinue && body.length <= DRAIN_MAX && req.session.closeAfter === null) req.askForBody();
 }
 
-/** Reads past a body that nobody wanted and that has come with its head, before the response is made, as Varnish does.
+/** Discards an unread body that has come with its head, before the response is made, as Varnish does.
  * One that is still on its way is left to finish(): a client may wait for its answer before it sends the rest. */
 export function drainAtOnce(req: Request): void {
   const { body, session } = req;
@@ -47,7 +47,7 @@ export function setConnection(req: Request): void {
   const { resp, body } = req;
   // How the body is framed is not a program's business (SAFETY rule 2).
   resp.unset('transfer-encoding');
-  // A stream ends by itself, and what a program says of a connection is not sent over it (RFC 9113 section 8.2.2).
+  // Streams end by themselves, and HTTP/2 has no Connection header (RFC 9113 section 8.2.2).
   if (req.session.stream !== null) return;
   const own = resp.has('connection');
   const ends = own && connectionHas(resp, 'close');

@@ -66,7 +66,7 @@ function announce({ core, http }: Request, busyOc: Oc, size: number, index: numb
   };
 }
 
-/** The part that its client asks for, both of whose ends are given; of others nobody knows how long they are. */
+/** The part that its client asks for, both of whose ends are given; the length of others is unknown. */
 function partAsked(req: Request, range: { low: number; high: number } | null): WantedPart | null {
   if (range === null || req.isHead || req.http.has('if-range')) return null;
   const { low, high } = range;

@@ -63,7 +63,7 @@ export function transmitFragment(req: Request, place: FragmentPlace): Step<Reque
     attempt.places = search.found;
   }
   const places = attempt.places ?? null;
-  // A body that is no whole gzip stream, or not yet, is unpacked: then the log says what is wrong with it.
+  // A body that is not a complete gzip stream, or not yet, is decompressed: the log then has the error.
   const isBroken = joins && places === null && !facts.isFailed(oc);
   const list = isBroken && !('unknown' in UNPACKED) ? UNPACKED : chooseFilters(req);
   if (list === null) {

@@ -133,7 +133,7 @@ function afterMiss(req: Request, ret: ReturnCode): Step<Request> {
   return otherReturn(req, ret);
 }
 
-/** The request goes to a backend on its own; its answer is nobody else's. */
+/** The request goes to a backend on its own; its answer is not shared. */
 export function pass(req: Request): Step<Request> {
   req.ctx.now = req.turnTime();
   return inClientState(req, State.pass, afterPass);
@@ -171,7 +171,7 @@ function afterPurge(req: Request, ret: ReturnCode): Step<Request> {
   return SYNTH;
 }
 
-/** The step that a state's return code asks for, once the state has let go of what it held. */
+/** The step that a state's return code asks for, once the state has released its objects. */
 function otherReturn(req: Request, ret: number): Step<Request> {
   switch (ret) {
     case RETURN.pass:
@@ -202,7 +202,7 @@ export function fetch(req: Request): Step<Request> {
   if (isReady(req)) {
     req.log.timestamp('Fetch', core.clock.now());
     if (req.attempt.replacesOthers && !core.cache.facts.has(oc, OF_FAILURE)) return replaceOthers(req);
-    // The fetch that this request has begun goes on for those who come later.
+    // The fetch that this request has begun continues for later requests.
     return isFarAhead(req) ? fetchRange(req) : DELIVER;
   }
   const isOver = (): boolean => isReady(req) || core.cache.facts.isFailed(oc);

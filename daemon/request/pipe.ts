@@ -108,7 +108,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
   const { core, session, log } = req;
   const backend = await backendFor(bo);
   if (backend === null) {
-    // As Varnish: there is nobody to pipe to, and no answer.
+    // As Varnish: without a backend the connection closes without an answer.
     bo.log.put(Tag.VCL_Error, 'Backend does not support pipe');
     endPipe(core, bo);
     req.unanswered = true;
@@ -138,7 +138,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
       core.stats.s_pipe_hdrbytes += req.headBytesIn;
       req.pipe = true;
     }
-    // As Varnish: bytes of who knows what protocol get no answer in HTTP.
+    // As Varnish: the client's protocol is unknown, so there is no answer in HTTP.
     if (session.isOpen) session.cut('TX_ERROR');
     req.resume(FINISH);
     return;
@@ -168,7 +168,7 @@ async function connectAndRun(req: Request, bo: BusyObj, fresh = false): Promise<
     const reason = end === 'deadline' || (end === 'idle' && changes.pipeTimeouts) ? 'RX_TIMEOUT' : 'TX_PIPE';
     bo.log.put(Tag.BackendClose, `${conn.ends.fd} ${backend.vclName} close ${closeText(reason, changes)}`);
     if (untouched && conn.reused && session.isOpen && mayRepeat(req)) {
-      // It had closed while it was kept: as for any other request that harms nobody twice (SAFETY rule 14).
+      // It had closed while it was idle: retried like any request that is safe to repeat (SAFETY rule 14).
       session.interruptPipe();
       connectAndRun(req, bo, true).catch((error: Error) => broken(req, error));
       return;
@@ -262,7 +262,7 @@ class Pipe {
     origin.setTimeout(this.limits.idle * 1000, () => this.finish('idle'));
     this.deadline.start(this.limits.left);
     origin.on('end', () => {
-      // Without close_notify it is as without TLS: whether more was to come, nobody knows who does not know the protocol.
+      // An end without close_notify counts as one without TLS: only the protocol inside could tell whether more was to come.
       const { endError } = this.conn;
       this.originEnded(endError !== CUT && endError.code !== '');
     });
@@ -303,7 +303,7 @@ class Pipe {
     },
   };
 
-  /** An origin whose request said `Connection: close` needs nothing more once it has answered. */
+  /** An origin whose request had `Connection: close` needs no further input once it has answered. */
   private originEnded(reset: boolean): void {
     this.originDone = true;
     this.finish('closed', reset);

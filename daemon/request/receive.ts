@@ -113,7 +113,7 @@ export function transport(req: Request): Step<Request> {
   return RECV;
 }
 
-/** A stream says itself where its body ends; a length was held against its data already (RFC 9113 section 8.1.1). */
+/** END_STREAM ends the body of a stream; Content-Length was compared with its data already (RFC 9113 section 8.1.1). */
 function bodyOfStream(stream: StreamAnswer, http: HttpMessage): ReturnType<typeof requestBody> {
   if (!stream.hasBody) return { kind: 'none' };
   return http.has('content-length') ? requestBody(http) : { kind: 'chunked' };

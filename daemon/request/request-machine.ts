@@ -50,7 +50,7 @@ function done(req: Request): void {
   req.session.requestDone();
 }
 
-/** Gives back what a transaction held that a defect ended, so that nobody waits for its fetch or its object. */
+/** Releases everything held by a transaction that a defect ended, so that no request waits for its fetch or object. */
 function broke(req: Request, error: unknown): void {
   const { core, log, session, attempt } = req;
   const { references } = core.cache;

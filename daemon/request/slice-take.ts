@@ -1,5 +1,5 @@
 // One slice of an object that is delivered, other than the one with its head: found in the cache, waited for, or fetched. A
-// fetch belongs to nobody: whoever else wants the slice meanwhile waits for the same one, and it goes on when its
+// fetch belongs to no client: other requests for the slice wait for the same one, and it continues when its
 // client has left.
 
 import { LookupAnswer, LookupQuery, LookupResult } from '../cache/lookup-query.ts';
@@ -86,7 +86,7 @@ export class SliceTake {
     switch (found) {
       case LookupAnswer.HIT:
       case LookupAnswer.GRACE:
-        // The head says how old the object may be.
+        // The head limits the age of the object.
         if (out.busy !== 0) cache.references.deref(out.busy);
         if (!this.belongs(out.oc)) {
           cache.invalidation.purgeOne(out.oc, req.core.clock.now());

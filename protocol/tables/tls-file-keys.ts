@@ -53,7 +53,7 @@ export const TLS_FILE_KEYS: readonly TlsKeyRow[] = [
   row('names', ALL, 'list', 'name, ...', 'With cert = "auto": the names that the certificate is to have.'),
   row('private-key', ['certificate'], 'text', '"file"', 'The key, where it is not in the file of the certificate.'),
   row('ocsp-resp-file', ['certificate'], 'text', '"file"',
-    'An OCSP response (DER) to be stapled. By default the file that has the name of the certificate with .ocsp behind it, if there is one.'),
+    'An OCSP response (DER) to be stapled. By default the file with the name of the certificate followed by .ocsp, if it exists.'),
   row('id', ['certificate'], 'text', '"id"', 'The id in tls.cert.list; cert0, cert1 ... by default.'),
   row('tls-protos', ALL, 'list', 'TLSv1.2 TLSv1.3',
     'Versions of the protocol; TLSv1.2 and TLSv1.3 by default. TLSv1 (TLSv1.0) and TLSv1.1 need --insecure-tls: RFC 8996 forbids them.'),

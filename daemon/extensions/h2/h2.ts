@@ -44,7 +44,7 @@ export const h2: Extension = {
     row('INT rapid_reset_limit([INT number])', (ctx, value?: number | null) => exchange(ctx, 'rapidResetLimit', value),
       `How many rapid resets a period allows, on this connection; sets the parameter h2_rapid_reset_limit for it. 0 is no limit. ${FORMER}`, CLIENT),
     row('DURATION rapid_reset_period([DURATION duration])', (ctx, value?: number | null) => exchange(ctx, 'rapidResetPeriod', value),
-      `The time in which so many are allowed, on this connection, a second at least; sets the parameter h2_rapid_reset_period for it. ${FORMER}`, CLIENT),
+      `The period of that limit, on this connection, at least one second; sets the parameter h2_rapid_reset_period for it. ${FORMER}`, CLIENT),
     row('REAL rapid_reset_budget()', (ctx) => limits(ctx)?.rapidResetBudget ?? NONE,
       'How many rapid resets the client has left before its connection is closed; -1 without HTTP/2.', CLIENT),
   ),

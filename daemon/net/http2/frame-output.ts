@@ -46,7 +46,7 @@ export class FrameOutput implements Pick<Writer, 'room'> {
     return this.waitingBytes + this.at;
   }
 
-  /** Bytes of bodies that the buffer still takes, behind the header of their frame. */
+  /** Bytes of a body that still fit into the buffer after the header of their frame. */
   get bodyRoom(): number {
     if (this.bytes.length === 0) return USUAL - FRAME_HEADER;
     return Math.max(0, this.bytes.length - this.at - FRAME_HEADER);
@@ -108,7 +108,7 @@ function giveBack(buffers: readonly Buffer[]): void {
     if (buffer.byteLength === USUAL && spare.length < SPARE) spare.push(Buffer.from(buffer));
 }
 
-/** Buffers of one write: the next connection's when nobody holds them any more. */
+/** Buffers of one write; returned to the pool of all connections when the last holder releases them. */
 class Lent implements Holder {
   /** The first is that of the write, until it is handed over. */
   private holds = 1;

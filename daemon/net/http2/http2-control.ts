@@ -45,7 +45,7 @@ export interface Http2Owner extends SharedSession, OutputWire {
   http2Over(): void;
 }
 
-/** Frames to the client are not larger, whatever it takes: others wait behind them. */
+/** Largest frame to a client, whatever it accepts: other streams wait for its end. */
 const MOST_OF_A_FRAME = 32 * 1024;
 /** RFC 7541's table until SETTINGS change its size. */
 const FIRST_TABLE = 4096;
@@ -317,7 +317,7 @@ export abstract class Http2Control implements FrameUser {
 
   abstract scheduleFlush(): void;
 
-  /** An error of the connection (RFC 9113 section 5.4.1): says so to the client and the log, and ends it. */
+  /** An error of the connection (RFC 9113 section 5.4.1): sends GOAWAY, logs the error and closes. */
   protected fail(code: ErrorCode, words: string, reason: CloseReason | null = null): void {
     if (this.isOver) return;
     const { core, owner } = this;

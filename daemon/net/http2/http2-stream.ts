@@ -1,5 +1,5 @@
 // A stream of HTTP/2: the connection of one request. Its answer leaves in frames as far as the client's windows allow; what
-// they do not allow stays where it is stored. DATA of the client waits here while nobody wants it, at most a window of it.
+// they do not allow stays where it is stored. DATA of the client is buffered here until it is read, at most a window of it.
 
 import type { CloseReason } from '../../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
@@ -90,7 +90,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   private requestOver = false;
   private readonly host: StreamHost;
   private received = 0;
-  /** DATA that nobody has wanted yet: the first `keptBytes` of the buffer, which grows by doubling. */
+  /** DATA that has not been read yet: the first `keptBytes` of the buffer, which grows by doubling. */
   private kept: Buffer | null = null;
   private keptBytes = 0;
   /** Held; its first `sent` bytes have been written. */
@@ -446,7 +446,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     if (!this.req.ended) this.req.abort();
   }
 
-  /** An answer that was begun cannot be completed; its request goes on to its end by itself. */
+  /** An answer that was begun cannot be completed; its request still runs to its end. */
   cut(): void {
     if (this.isGone) return;
     this.host.sendReset(this, CODE.INTERNAL_ERROR);

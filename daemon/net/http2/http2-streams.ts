@@ -43,8 +43,8 @@ const OF_A_REQUEST = 4;
 /** DATA of fewer bytes is work rather than a body (chosen), and the part of an empty one that it counts for. */
 const SMALL = 64;
 const A_SMALL_ONE = 1 / 4;
-/** Heads that are so many times larger than any may be stood for more than was sent (chosen: Huffman's code makes less of
- * the largest block). */
+/** A decoded head larger than the limit by this factor is a compression bomb (chosen: Huffman's code expands the largest block
+ * by less). */
 const A_BOMB = 4;
 const NEVER = Number.POSITIVE_INFINITY;
 const NOTHING: Buffer = Buffer.alloc(0);
@@ -365,7 +365,7 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
   private rstStream(id: number): void {
     const stream = this.streams.get(id);
     this.core.stats.h2_rst_received++;
-    // An answer that was faster than the reset brings nobody anything, either.
+    // An answer that was faster than the reset counts as wasted, too.
     const begun = this.limits.takeBegun(id);
     const isOver = stream === undefined || stream.isGone;
     if (isOver && (!this.bears(FRAME.RST_STREAM) || Number.isNaN(begun))) return;

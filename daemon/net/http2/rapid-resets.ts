@@ -1,4 +1,4 @@
-// Streams that end by a reset soon after they began cost work and bring nobody anything (CVE-2023-44487). Resets of the
+// Streams that end by a reset soon after they began cost work without a result (CVE-2023-44487). Resets of the
 // client count, and those of ours that it has provoked by breaking a rule (CVE-2025-8671). A budget comes back bit by bit,
 // over a period; a connection that has used it up is closed.
 
