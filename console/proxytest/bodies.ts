@@ -1,4 +1,4 @@
-// Bodies that scripts ask for by their length, and packed ones.
+// Generated bodies of a given length, and gzip bodies.
 
 import { gunzipSync, gzipSync } from 'node:zlib';
 
@@ -41,7 +41,7 @@ export function packed(body: Uint8Array, level: number): Buffer {
   return gzipSync(body, { level });
 }
 
-/** The unpacked body, or what is wrong with it. */
+/** The decompressed body, or the error. */
 export function unpacked(body: Uint8Array): Buffer | string {
   if (body[0] !== 0x1f || body[1] !== 0x8b) return 'body does not begin as gzip does';
   try {

@@ -98,7 +98,7 @@ export class ProcessEntity extends Entity {
     this.forget('pid');
     this.dump('stderr', readFileSync(this.#err));
     this.log(4, `exit ${code}`);
-    // A shell's way of saying that a signal has ended it.
+    // The exit code of a shell for a program that was ended by a signal.
     const isByOurSignal = this.#signal > 0 && code === 128 + this.#signal;
     if (!isByOurSignal && code !== this.#expectedExit)
       this.fail(`Bad exit status: ${code}, expected ${this.#expectedExit}`);

@@ -15,7 +15,7 @@ const BACKLOG = 10;
 
 export class ScriptedServer extends Entity {
   readonly session = new Session();
-  /** As -listen has it; with its port once it listens. */
+  /** The address of -listen; with its port once it listens. */
   address = '127.0.0.1:0';
   host = '';
   port = '';
@@ -23,7 +23,7 @@ export class ScriptedServer extends Entity {
   #listening: Listening | null = null;
   #task: Task | null = null;
   #hasStarted = false;
-  /** Accepted connections that nobody has taken yet. */
+  /** Accepted connections that are not served yet. */
   #accepted: Socket[] = [];
   #wake: (() => void) | null = null;
   /** Of a dispatching server, by their names: s1, s2, … */

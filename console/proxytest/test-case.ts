@@ -1,4 +1,4 @@
-// One test while it runs: what its actors share, and its verdict.
+// A running test: the state shared by its actors, and its result.
 
 import { isAbsolute, join } from 'node:path';
 import type { Actor, Commands, Place, Stage } from './actor.ts';

@@ -1,9 +1,9 @@
-// Whether the manager's side of the log keeps up with 60,000 requests a second and a selective query, or says what
-// it lost, and what memory it takes. A writer of its own fills a ring at that rate with the records of hits, one
+// Whether the manager's side of the log keeps up with 60,000 requests a second and a selective query, or reports
+// its losses, and how much memory it takes. A writer of its own fills a ring at that rate with the records of hits, one
 // in 10,000 of them with the status that is asked for; the log streams read in another process, as the manager does.
 // Usage: node test/bench/log-flood.js [--rate 60000] [--seconds 10] [--query 'RespStatus == 503']
 //   [--grouping request] [--size 80] (of the ring, in megabytes)
-// Runs dist/. Fails when records are missing that nobody told of, or above 200 MB.
+// Runs dist/. Fails if records are missing that were not reported as lost, or above 200 MB.
 import { fork } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ function write(dir) {
   const total = rate * Number(options.seconds);
   const turn = () => {
     const due = Math.min(total, Math.floor(((performance.now() - begun) / 1000) * rate));
-    // No more than a turn's worth at once: a worker that is late does not catch up in one breath either.
+    // At most one turn's worth at once: a late worker does not catch up in one turn either.
     const until = Math.min(due, vxid - 1 + rate / 20);
     for (; vxid <= until; vxid++) if (logHit(log, vxid)) rare++;
     writer.flush();

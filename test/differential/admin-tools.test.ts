@@ -40,7 +40,7 @@ function normalise(text: string, { proxy, port }: Side): string {
       .replace(/(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT/g, 'DATE')
       .replace(/\b1\d{9}(?:\.\d+)?\b/g, 'TIME')
       .replace(/-{29}\n[\s\S]*?CLI session\.\n(Type 'start'[^\n]*\n)?/g, 'BANNER\n')
-      // vcl.list -j says in one more word what Varnish says in two.
+      // vcl.list -j has one more word where Varnish has two.
       .replace(/,\n {4}"varnish_release": "[\d.]+"/g, '')
       .replace(/,\n {4}"state_temperature": "\w+\/\w+"(?=\n}[,\n])/g, '')
       .replace(/^200 \d+ +\n(?=BANNER)/gm, '200 \n')
@@ -54,7 +54,7 @@ async function adm(
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { port, secretFile, proxy } = side;
   const text = line.replace('FILE', `${proxy.dir}.good.vcl`);
-  // Its C compiler may take longer than the tool's five seconds; then it says nothing and is content.
+  // Its C compiler may take longer than the tool's five seconds; the tool then prints nothing and succeeds.
   const end = await run('varnishadm', ['-t', '60', '-T', `127.0.0.1:${port}`, '-S', secretFile, text], {
     timeout: 60_000,
   });

@@ -1,6 +1,6 @@
 // A raw HTTP/2 client: it sends exactly the frames it is given, reads what comes into frames, and keeps the responses by
 // stream. Beside that it acknowledges SETTINGS, answers PING and gives windows back, unless it is passive.
-// Special case: a peer that sends what is no frame; the bytes stay in `rest`.
+// Special case: a peer that sends bytes that are not a frame; they stay in `rest`.
 
 import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
@@ -40,7 +40,7 @@ export interface Http2Options {
   readonly settings?: readonly (readonly [id: number, value: number])[] | null;
   /** Sends nothing by itself but the preface. */
   readonly isPassive?: boolean;
-  /** A TLS connection, with ALPN h2 unless it says otherwise. */
+  /** A TLS connection, with ALPN h2 by default. */
   readonly tls?: ConnectionOptions;
 }
 
@@ -72,7 +72,7 @@ export class Http2Client {
   readonly frames: Frame[] = [];
   /** Whether the peer has ended the connection. */
   ended = false;
-  /** Bytes received that are no whole frame. */
+  /** Bytes of an incomplete frame. */
   rest: Buffer = Buffer.alloc(0);
   private readonly isPassive: boolean;
   private readonly reader = new HpackReader();

@@ -241,7 +241,7 @@ describe('a failure that is not for keeping', () => {
     expect(answers(b)).toBe('HIT 1 0');
     b.now += 12;
     expect(answers(b)).toBe('GRACE 1 0');
-    // It may still be revalidated, which nobody waits for.
+    // It may still be revalidated in the background.
     b.now += 5;
     expect(answers(b)).toBe('HITMISS 0 1');
     b.now += 5;
@@ -320,7 +320,7 @@ describe('waiting', () => {
     expect(alone).toBe(how === 'fail' ? 10 : 0);
   });
 
-  it('releases everybody in parallel when the result cannot be shared', () => {
+  it('wakes all waiters in parallel when the result cannot be shared', () => {
     const b = new Bench();
     const [, miss] = b.lookup('/a');
     const answers: string[] = [];
@@ -340,7 +340,7 @@ describe('waiting', () => {
     expect(new Set(busy).size).toBe(20);
   });
 
-  it('wakes the waiter of a key that is gone by then, and forgets keys nobody needs', () => {
+  it('wakes the waiter of a key that was removed meanwhile, and removes unused keys', () => {
     const b = new Bench();
     let woken = 0;
     b.cache.lookup.wait('/never', { wake: () => woken++ });
@@ -431,7 +431,7 @@ describe('streaming', () => {
     expect(b.cache.facts.isFinished(hit.oc)).toBe(true);
   });
 
-  it('notifies attached readers of a failure; nobody else finds the object, an older one stays', () => {
+  it('notifies attached readers of a failure; lookups do not find the object, an older one stays', () => {
     const b = new Bench();
     b.put('/a', 1, 'old', { ttl: 10, grace: 100 });
     b.now += 20;
@@ -751,7 +751,7 @@ describe('expiry', () => {
     expect(b.ask('/small')).toBe('HIT');
   });
 
-  it('drops bans that nobody needs a limited number at a time, when they were listed and when a lookup tests', () => {
+  it('drops unneeded bans a limited number at a time, when they were listed and when a lookup tests', () => {
     const b = new Bench();
     b.put('/a', 1, 'x');
     for (let i = 0; i < 2500; i++) b.cache.bans.addText(`req.url == /${i}`, b.now);
