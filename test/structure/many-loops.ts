@@ -4,7 +4,7 @@
 
 /** Names of such collections. */
 const MANY =
-  /^(?:bans|backends|directors|entries|held|jobs|keys|letters|members|objects|objheads|ocs|parked|pending|queue|sessions|tags|variants|waiters|waiting)$/;
+  /^(?:bans|backends|certificates|directors|entries|held|invalidations|jobs|keys|letters|members|objects|objheads|ocs|parked|pending|queue|ready|segments|sessions|slices|streams|tags|tickets|variants|waiters|waiting|window)$/;
 
 const WALKS =
   'map|filter|forEach|some|every|reduce|flatMap|find|findIndex|toSorted|sort|indexOf|includes|splice|each';
@@ -35,6 +35,8 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   'asks for its turns, or is walked by what does': [
     'daemon/cache/ban/ban.ts bans',
     'daemon/commands/edge-commands.ts entries',
+    'daemon/disk/disk-segment.ts entries',
+    'daemon/disk/disk-segments.ts entries',
     'daemon/edge/queue/purge-queue.ts entries',
     'daemon/turns/turns.ts queue',
     'daemon/worker/program-entry.ts backends',
@@ -91,8 +93,10 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'commands, nodes or connections of operators, of which there are not many': [
     'daemon/manager/endpoints/control-connection.ts held',
+    'daemon/manager/endpoints/control-connection.ts streams',
     'daemon/manager/endpoints/listener.ts pending',
     'daemon/manager/process/supervisor.ts waiters',
+    'daemon/manager/process/worker-output.ts streams',
     'daemon/manager/process/worker-process.ts pending',
     'daemon/syslog.ts waiting',
     'daemon/throttle/slots.ts held',
@@ -109,20 +113,39 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/net/tls-handle.ts queue',
     'daemon/net/tls-handle.ts waiting',
     'daemon/tls/session-tickets.ts keys',
+    'daemon/tls/session-tickets.ts tickets',
   ],
   'tens of nanoseconds each, four times a second': [
     'daemon/worker/drain.ts sessions',
     'daemon/worker/worker.ts sessions',
   ],
-  'the disk tier, which is meant for a thread of its own': [
+  'an object on disk is compared with a hundred bans, and has 32 variants and the words of its head': [
     'daemon/cache/object-tier.ts bans',
     'daemon/cache/object-tier.ts tags',
     'daemon/disk/disk-tier.ts bans',
-    'daemon/disk/disk-segment.ts entries',
     'daemon/disk/disk-reader.ts entries',
-    'daemon/disk/disk-segments.ts entries',
-    'daemon/disk/invalidations.ts bans',
     'daemon/disk/invalidations.ts tags',
+  ],
+  'a hundred thousand at the most, some nanoseconds each, once for as many that came': [
+    'daemon/disk/disk-journal.ts invalidations',
+    'daemon/disk/invalidations.ts bans',
+    'daemon/disk/invalidations.ts window',
+  ],
+  'segments of a gigabyte: a thousand of them are a terabyte': [
+    'daemon/disk/disk-check.ts segments',
+    'daemon/disk/disk-store.ts segments',
+  ],
+  'a thousand at the most, which operators have loaded': [
+    'daemon/manager/tls/certificate-expiry.ts certificates',
+    'daemon/manager/tls/certificate-store.ts certificates',
+    'daemon/manager/tls/frontend-plan.ts certificates',
+    'daemon/manager/tls/tls-file.ts certificates',
+    'daemon/manager/tls/tls-service.ts certificates',
+    'daemon/tls/server-contexts.ts certificates',
+  ],
+  'as many as h2_max_concurrent_streams allows a connection': [
+    'daemon/net/http2/http2-connection.ts streams',
+    'daemon/net/http2/http2-streams.ts streams',
   ],
   'the tests of authors, and the network to try things with': [
     'daemon/edge/fake/edge-cache.ts variants',
