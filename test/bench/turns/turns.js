@@ -2,7 +2,7 @@
 // time they cost: rows/ has the inputs, row.d.ts their shape. A turn is the processor time of the worker's thread between
 // a request for a cached object and its answer, while the input is worked on; the same of nginx, and of Varnish the wall time.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, get } from 'node:http';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -24,8 +24,11 @@ export async function allRows() {
   return modules.flatMap((module) => module.default);
 }
 
-/** The process that serves: the one that a manager has begun. */
-const workerOf = (manager) => tree(manager).find((pid) => pid !== manager);
+/** The process that serves: the one that a manager has begun. nginx's has another beside it, for its cache. */
+const workerOf = (manager) =>
+  tree(manager).find(
+    (pid) => pid !== manager && !readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('cache'),
+  );
 
 function probe(workerData) {
   const worker = new Worker(new URL('../servers/turn-probe.js', import.meta.url), { workerData });
