@@ -13,7 +13,12 @@ const NAMES = corpusNames();
 
 function without(name: string, lines: readonly string[]): string[] {
   const known = CORPUS_DIFFERENCES[name] ?? [];
-  return lines.filter((line) => !known.some((d) => d.lines.test(line)));
+  return (
+    lines
+      .filter((line) => !known.some((d) => d.lines.test(line)))
+      // A slow machine takes seconds of what is left of a ttl.
+      .map((line) => line.replace(/( hit ttl=)(?:9\d|100)\b/, '$1ABOUT 100'))
+  );
 }
 
 describe('programs of the corpus beside Varnish’s daemon', () => {

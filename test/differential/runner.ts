@@ -62,9 +62,18 @@ export class Player {
   /** The connections of other clients, while another one acts. */
   readonly #clients = new Map<string, PlayedConnection | null>();
   #client = '';
+  readonly #settle: () => Promise<unknown>;
 
-  constructor(origin: Origin, port: number, ids: IdNames, protocol?: 'HTTP/2') {
+  /** @param settle resolves when the product has done what was left to do after a response */
+  constructor(
+    origin: Origin,
+    port: number,
+    ids: IdNames,
+    protocol?: 'HTTP/2',
+    settle: () => Promise<unknown> = () => delay(10),
+  ) {
     this.#protocol = protocol;
+    this.#settle = settle;
     this.#origin = origin;
     this.#port = port;
     this.#ids = ids;
@@ -128,7 +137,7 @@ export class Player {
     connection.send(bytes);
     for (let i = 0; i < responses; i++) this.#note(await connection.response(method));
     // A client may have its response before the fetch has ended; the next request is to meet a whole object.
-    await delay(10);
+    await this.#settle();
   }
 
   /** Sends bytes and waits for nothing. */
