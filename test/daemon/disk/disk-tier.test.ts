@@ -165,8 +165,8 @@ describe('disk_sync', () => {
     expect(await bench.tier.settled()).toBe(true);
     const ofPurge = count;
     bench.put('/b', 2, 'new');
-    await vi.waitFor(() => expect(bench.figures.c_write).toBe(1));
-    await vi.waitFor(() => expect(bench.tier.mayHave('/b')).toBe(true));
+    await vi.waitFor(() => expect(bench.figures.c_write).toBe(1), { timeout: 20_000 });
+    await vi.waitFor(() => expect(bench.tier.mayHave('/b')).toBe(true), { timeout: 20_000 });
     files.fails = null;
     return [ofPurge, count - ofPurge];
   }
@@ -268,7 +268,7 @@ describe('a large body', () => {
     expect(bench.ask('/a')).toBe('HIT');
     files.pause = null;
     next();
-    await vi.waitFor(() => expect(bench.cache.facts.isFinished(busy)).toBe(true));
+    await vi.waitFor(() => expect(bench.cache.facts.isFinished(busy)).toBe(true), { timeout: 20_000 });
     expect(bench.body(busy).equals(BODY)).toBe(true);
     expect(reads).toBeLessThan(BODY.length / (64 * 1024) + 5);
     bench.cache.references.deref(busy);
@@ -292,7 +292,7 @@ describe('a large body', () => {
     const [, out] = bench.lookup('/a');
     const busy = out.busy as Oc;
     expect(await bench.tier.load(bench.query('/a'), busy, () => true)).toBe(true);
-    await vi.waitFor(() => expect(bench.cache.facts.isFailed(busy)).toBe(true));
+    await vi.waitFor(() => expect(bench.cache.facts.isFailed(busy)).toBe(true), { timeout: 20_000 });
     bench.cache.references.deref(busy);
     expect(bench.tier.mayHave('/a')).toBe(false);
     expect(bench.ask('/a')).toBe('MISS');
@@ -309,7 +309,7 @@ describe('a large body', () => {
       const busy = one.lookup('/a')[1].busy as Oc;
       expect(await tier.load(one.query('/a'), busy, () => true)).toBe(true);
       const isOver = (): boolean => cache.facts.isFinished(busy) || cache.facts.isFailed(busy);
-      await vi.waitFor(() => expect(isOver()).toBe(true));
+      await vi.waitFor(() => expect(isOver()).toBe(true), { timeout: 20_000 });
       return busy;
     };
     const whole = await load(bench);
@@ -334,7 +334,7 @@ describe('a large body', () => {
     expect(await bench.tier.load(bench.query('/a'), busy, () => true)).toBe(true);
     expect(bench.cache.facts.isFinished(busy)).toBe(false);
     bench.cache.invalidation.purge('/a', T0);
-    await vi.waitFor(() => expect(bench.cache.facts.isFinished(busy)).toBe(true));
+    await vi.waitFor(() => expect(bench.cache.facts.isFinished(busy)).toBe(true), { timeout: 20_000 });
     expect(bench.body(busy).equals(BODY)).toBe(true);
     bench.cache.references.deref(busy);
     expect(bench.ask('/a')).toBe('MISS');
@@ -347,7 +347,7 @@ describe('a large body', () => {
     let writes = 0;
     files.fails = (call) => (call === 'write' && ++writes === 4 ? new Error('EIO') : null);
     bench.put('/a', 1, BODY);
-    await vi.waitFor(() => expect(bench.figures.c_write_fail).toBe(1));
+    await vi.waitFor(() => expect(bench.figures.c_write_fail).toBe(1), { timeout: 20_000 });
     expect(bench.tier.mayHave('/a')).toBe(false);
     expect(bench.figures.g_waiting).toBe(0);
     files.fails = null;

@@ -54,7 +54,7 @@ it('is not taken for applied by those who have applied that number of a stream t
   own.place = 9;
   beat(9);
   const published = made.publish(EVENT);
-  await vi.waitFor(() => expect(own.stream).toBe(''));
+  await vi.waitFor(() => expect(own.stream).toBe(''), { timeout: 20_000 });
   own.stream = 'two';
   registry.applied('b', 9, 'one');
   expect(registry.reach(1)).toMatchObject({ applied: 1, behind: ['b'] });

@@ -113,11 +113,13 @@ it('one action on all marked rows that are shown, after one question', async () 
   expect(fruit.marked(c)).toHaveLength(0);
   // The cursor moves on by itself; the first row is not to be eaten.
   press('v', 'v', 'v', 's');
-  await vi.waitFor(() => expect(c.ui.state.confirm?.text).toBe('2 × eat, as listed?'));
+  await vi.waitFor(() => expect(c.ui.state.confirm?.text).toBe('2 × eat, as listed?'), { timeout: 20_000 });
   expect(panelText(c.ui.state.panel)).toBe('eat apple\neat fig');
   expect(sent).toEqual([]);
   press('y');
-  await vi.waitFor(() => expect(c.ui.state.notice?.text).toMatch(/^1 of 2 done; eat fig: 106 unripe/));
+  await vi.waitFor(() => expect(c.ui.state.notice?.text).toMatch(/^1 of 2 done; eat fig: 106 unripe/), {
+    timeout: 20_000,
+  });
   expect([sent, entered]).toEqual([['eat apple', 'eat fig'], []]);
   press('i');
   expect(c.ui.state.notice?.text).toBe(
@@ -133,10 +135,12 @@ it('a lost connection ends an action on several rows', async () => {
   const { c, press } = stage({ apple: 3, fig: 1, pear: 4 });
   c.session.source.command = () => Promise.resolve({ status: 0, body: 'no connection' });
   press('V', 's');
-  await vi.waitFor(() => expect(c.ui.state.confirm).not.toBeNull());
+  await vi.waitFor(() => expect(c.ui.state.confirm).not.toBeNull(), { timeout: 20_000 });
   press('y');
-  await vi.waitFor(() =>
-    expect(c.ui.state.notice?.text).toMatch(/^0 of 3 done; eat apple: not sent no connection; 2 not sent/),
+  await vi.waitFor(
+    () =>
+      expect(c.ui.state.notice?.text).toMatch(/^0 of 3 done; eat apple: not sent no connection; 2 not sent/),
+    { timeout: 20_000 },
   );
 });
 
