@@ -7,7 +7,7 @@
 
 import net, { type Server, type Socket } from 'node:net';
 import { constants } from 'node:os';
-import { type SecureContext, TLSSocket } from 'node:tls';
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import { getSystemErrorName } from 'node:util';
 import { createDeflateRaw, constants as zlib } from 'node:zlib';
 
@@ -247,11 +247,16 @@ export function verificationText(socket: Socket): string {
   return handle?.verifyError?.()?.message ?? '';
 }
 
+type OpenContext = { context?: { addCACert?(pem: string): void } };
+
+function takesAuthorities(context: SecureContext): boolean {
+  return !SWITCHED_OFF && typeof (context as OpenContext).context?.addCACert === 'function';
+}
+
 /** Adds an authority to a context of `tls.createSecureContext({ ca })`; false if the runtime does not allow it. */
 export function addAuthority(context: SecureContext, pem: string): boolean {
-  const { context: inner } = context as { context?: { addCACert?(pem: string): void } };
-  if (SWITCHED_OFF || typeof inner?.addCACert !== 'function') return false;
-  inner.addCACert(pem);
+  if (!takesAuthorities(context)) return false;
+  (context as OpenContext).context?.addCACert?.(pem);
   return true;
 }
 
@@ -418,6 +423,11 @@ export function missingInterfaces(): string[] {
     lacks(
       'TLS failures',
       'the log does not say why a handshake over a socket failed, and no certificate of a client is trusted there',
+    );
+  if (!takesAuthorities(createSecureContext({ ca: [] })))
+    lacks(
+      'contexts to add to',
+      'a program with many authorities for its backends holds up all requests once',
     );
   if (!HAS_DESTROY)
     lacks('destroy hooks', 'an answer that arrives with a reset of the connection may be lost');

@@ -220,7 +220,7 @@ describe('Fragments of a page', () => {
   });
 
   it.each(['/retried/do_esi', '/retried/filters'])('are not included once %s was retried', async (url) => {
-    const body = '<a><esi:include src="/held/0"/></a>';
+    const body = '<a><esi:include src="/many0"/></a>';
     origin.on(url, respond('200 OK', FRESH, body));
     const response = await proxy.get(url);
     expect(response.status).toBe(200);

@@ -52,7 +52,7 @@ describe('without private interfaces of the runtime', () => {
   it('names what is missing, and the cost', () => {
     for (const name of [
       ...['connection handles', 'socket handles', 'listener handles', 'direct socket writes'],
-      ...['zlib handles', 'TLS failures', 'destroy hooks'],
+      ...['zlib handles', 'TLS failures', 'contexts to add to', 'destroy hooks'],
     ])
       expect(proxy.daemon.stderr).toMatch(new RegExp(`Warning: Node v\\S+ has no ${name}: \\w`));
   });
