@@ -18,7 +18,7 @@ export interface Remote {
 
 /** A protocol over the connection that has waits of its own. */
 export interface Layer {
-  /** Waits for what goes on in it; the connection is one of bytes again. */
+  /** Waits for its streams to end; afterwards the script reads and writes plain bytes again. */
   finish(): Promise<void>;
   abort(): void;
 }

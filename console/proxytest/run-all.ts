@@ -10,7 +10,7 @@ export interface RunOptions extends CaseOptions {
   readonly rounds: number;
   /** -j */
   readonly jobs: number;
-  /** -k: goes on after a failure. */
+  /** -k: continues after a failure. */
   readonly goesOn: boolean;
   readonly isQuiet: boolean;
   readonly isVerbose: boolean;

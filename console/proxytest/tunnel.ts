@@ -82,7 +82,7 @@ export class Tunnel extends Entity {
 
   /** Both directions end with one. */
   async #copy(lane: Lane): Promise<void> {
-    // A read that was begun goes on while the tunnel is paused; what it brings is held.
+    // A read that has begun continues while the tunnel is paused; its bytes are kept.
     let reading: Promise<Buffer | WireEnd> | null = null;
     let held: Buffer | null = null;
     while (this.#isOpen) {

@@ -123,7 +123,7 @@ export class WantedPart {
     const validator = strongValidator(beresp);
     if (known !== null && validator !== known.validator) return this.change('has another validator');
     if (validator === null) return this.refuse('no strong validator');
-    // Variants that changed in the same second are told apart by their ETags alone.
+    // Variants that changed in the same second are distinguished by their ETags alone.
     if (of !== null && known === null && !beresp.has('etag')) return this.refuse('no ETag');
     const isSame =
       former !== null &&

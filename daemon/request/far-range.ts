@@ -1,5 +1,5 @@
 // A range of an object whose body is still coming, far ahead of what is there: it is fetched on its own instead of waiting
-// until the body has come that far. Where the origin answers ranges, and parts of the object can be told from those of another
+// until the body has come that far. Where the origin answers ranges, and parts of the object can be distinguished from those of another
 // version, it is fetched as a part of the object, once for all who ask for it; elsewhere as a pass.
 
 import { createHash } from 'node:crypto';

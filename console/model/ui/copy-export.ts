@@ -41,7 +41,7 @@ async function writeExport(c: ViewContext, path: string): Promise<void> {
   }
 }
 
-/** The whole text, made in slices between which the console goes on; null when it was stopped. */
+/** The whole text, made in slices between which the console responds; null when it was stopped. */
 async function inSlices(ui: UiStore, path: string, parts: Iterable<ExportPart>): Promise<string | null> {
   let stopped = false;
   ui.set({ stop: () => (stopped = true), notice: null });
