@@ -178,6 +178,10 @@ describe.skipIf(NATS_MISSING !== null)(
       );
       const loaded = await adm('a', 'fleet.load', 'ext', main);
       expect(loaded).toMatch(/^ok Fleet: stored ext, loaded by 2 of 3 nodes\nc: .*greeting/s);
+      // Each node learns of it by a message of its own.
+      await until('b knows of it', async () =>
+        JSON.stringify((await row('b', 'ext'))?.missing ?? []).includes('greeting'),
+      );
       expect(await adm('b', 'fleet.use', 'ext')).toMatch(
         /^no Not used: ext is not loaded everywhere\nc: Message from VCC-compiler:\n.*greeting.*VCL compilation failed$/s,
       );
@@ -186,8 +190,9 @@ describe.skipIf(NATS_MISSING !== null)(
         /^ok Fleet: ext is in use by 2 of 3 nodes\nc: it could not be loaded$/,
       );
       expect(await pages('a', 'b', 'c')).toEqual(['ext', 'ext', 'one']);
-      const [, , c] = await rows('a', 'fleet.nodes');
-      expect(c).toMatchObject({ node: 'c', program: 'one', wanted: 'ext', own_program: true });
+      await expect
+        .poll(async () => (await rows('a', 'fleet.nodes'))[2])
+        .toMatchObject({ node: 'c', program: 'one', wanted: 'ext', own_program: true });
       // The missing part arrives.
       await at('c').adm('param.set', 'vmod_path', vmods);
       await expect.poll(() => pages('c'), { interval: 500 }).toEqual(['ext']);
