@@ -35,7 +35,8 @@ const BYTES_PER_INSTRUCTION = 96;
  * and a hundredth of that for most patterns. */
 const STEPS_PER_UNIT = 1000;
 const DEFAULT_UNITS = 10_000;
-/** Milliseconds for all searches of one substitution: each is bounded, their number is that of the text's bytes. */
+/** Milliseconds for the searches of one substitution, once those so far may have cost as much as one search may: each is bounded,
+ * their number is that of the text's bytes. Below that the clock does not matter, so that a busy machine fails no small text. */
 const SUBSTITUTION = 100;
 
 /** A search that would cost too much. */
@@ -71,10 +72,12 @@ export function flagsOf(options: Options): number {
   );
 }
 
-/** Refuses a search of this many bytes. @throws TooExpensive */
-export function permit(ctx: VclContext, instructions: number, length: number): void {
+/** Refuses a search of this many bytes. Returns the steps that one search may take. @throws TooExpensive */
+export function permit(ctx: VclContext, instructions: number, length: number): number {
   const units = Number(ctx.host.param('pcre2_match_limit')) || DEFAULT_UNITS;
-  if (instructions * (length + 1) > units * STEPS_PER_UNIT) throw new TooExpensive();
+  const steps = units * STEPS_PER_UNIT;
+  if (instructions * (length + 1) > steps) throw new TooExpensive();
+  return steps;
 }
 
 /** A text as the library is to get it. */
@@ -133,8 +136,8 @@ export class Pattern {
   /** All matches that do not overlap; none is empty where the one before has ended. @throws TooExpensive */
   *all(ctx: VclContext, text: string): Generator<Found, undefined> {
     const { utf8, never_nl } = this.options;
-    permit(ctx, this.cost, text.length);
-    const until = performance.now() + SUBSTITUTION;
+    let steps = permit(ctx, this.cost, text.length);
+    let until = Number.NaN;
     let base = 0;
     let end = -1;
     for (const part of partsOf(text, never_nl)) {
@@ -149,7 +152,11 @@ export class Pattern {
         if (found[0] === found[1] && found[0] === end) continue;
         end = found[1] as number;
         yield found;
-        if (performance.now() > until) throw new TooExpensive();
+        steps -= this.cost * (text.length - end + 1);
+        if (steps >= 0) continue;
+        const now = performance.now();
+        if (Number.isNaN(until)) until = now + SUBSTITUTION;
+        else if (now > until) throw new TooExpensive();
       }
       base += part.length + 1;
     }

@@ -1,6 +1,6 @@
 // The extension re2: patterns, and what refers to their last match. The expected texts are those of libvmod-re2 2.0 with
 // RE2 of 2022 (Debian 12), where nothing else is said.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Options, Pattern } from '../../../../daemon/extensions/re2/pattern.ts';
 import { RecentPatterns } from '../../../../daemon/extensions/re2/recent-patterns.ts';
 import { sizeOf } from '../../../../daemon/extensions/re2/syntax.ts';
@@ -209,6 +209,19 @@ describe('what a search may cost', () => {
     expect(t.log.of('VCL_Error')).toEqual([
       `vmod re2 failure: r.match(subject="${'ab'.repeat(20)}"): pattern and text are too large (pcre2_match_limit)`,
     ]);
+  });
+
+  it('all matches of a small text are found, however long the machine takes, and those of a large one are not', () => {
+    const t = task(`${HEAD} sub vcl_recv { return (pass); }`);
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000));
+    try {
+      const pattern = new Pattern('(?:a?){10}a{10}', OPTIONS);
+      expect([...pattern.all(t.ctx, 'a'.repeat(100))]).toHaveLength(5);
+      expect(() => [...pattern.all(t.ctx, 'a'.repeat(100_000))]).toThrow('too large');
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('a larger pcre2_match_limit permits more', () => {
