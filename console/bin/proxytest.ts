@@ -71,8 +71,16 @@ function readArguments(argv: readonly string[]): RunOptions | Ending {
     goesOn: given.has('k'),
     isQuiet: given.has('q'),
     isVerbose: given.has('v'),
+    interrupted: interrupted(),
     leaves: given.has('L') ? 'all' : given.has('l') ? 'failed' : 'none',
   };
+}
+
+/** What tests have started is ended before this process is; a second signal ends it at once. */
+function interrupted(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, resolve);
+  });
 }
 
 async function main(): Promise<number> {

@@ -59,6 +59,9 @@ export async function runAll(options: RunOptions, write: (text: string) => void)
   const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
   const queue = Array.from({ length: options.rounds }, () => options.files).flat();
   let number = 0;
+  void options.interrupted.then(() => {
+    queue.length = 0;
+  });
   const worker = async (): Promise<void> => {
     while (queue.length > 0 && (options.goesOn || totals.failed === 0)) {
       const file = queue.shift() as string;

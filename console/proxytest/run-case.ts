@@ -21,6 +21,8 @@ export interface CaseOptions {
   readonly parameters: readonly string[];
   /** Where directories of tests are made. */
   readonly temporary: string;
+  /** Resolves with the name of a signal that ends all tests. */
+  readonly interrupted: Promise<string>;
 }
 
 export interface Outcome {
@@ -78,7 +80,10 @@ async function play(test: TestCase, file: string, options: CaseOptions): Promise
       done();
     }, options.seconds * 1000);
   });
-  await Promise.race([script.done, tooLong]);
+  const interrupted = options.interrupted.then((signal) =>
+    test.failed('top', `ended by ${signal}`, top.place),
+  );
+  await Promise.race([script.done, tooLong, interrupted]);
   await script.done;
   if (test.failure !== null) await showTransactions(test);
   // Ending may hang, too.

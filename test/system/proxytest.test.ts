@@ -1,10 +1,11 @@
 // The scripts of test/proxytest, played by proxytest on proxyd and on Varnish, and by Varnish's own program: the verdicts are the same.
 // A script whose name begins with fail- must fail, with the text of its first line; skip- must be skipped. Those that begin with newer-
 // use commands that the installed program has not.
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findProgram } from '../harness/processes.ts';
+import { findProgram, Sandbox, until } from '../harness/processes.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const FOLDER = `${ROOT}test/proxytest/`;
@@ -77,6 +78,40 @@ describe('as a command', () => {
     expect(out).toMatch(
       /FAILED: .*: daemon exited during launch, status 2: Error: Unknown parameter "nonsense"\.$/m,
     );
+  });
+
+  it('ends all that it has started when a signal ends it', async () => {
+    const box = new Sandbox('proxyd-proxytest');
+    const script = join(box.dir, 'waits.vtc');
+    writeFileSync(
+      script,
+      'varnishtest "waits"\nserver s1 { } -start\nvarnish v1 -vcl+backend { } -start\n' +
+        'logexpect l1 -v v1 { expect * * Error } -start\ndelay 100\n',
+    );
+    const temporary = box.path('temporary');
+    mkdirSync(temporary);
+    const [program = '', ...args] = PROXYTEST;
+    const child = spawn(program, [...args, '-k', script, script], {
+      env: { ...process.env, TMPDIR: temporary },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let out = '';
+    child.stdout.on('data', (text) => {
+      out += text;
+    });
+    const code = new Promise((resolve) => child.once('exit', resolve));
+    const reader = await until('the reader of the log', () => {
+      const [test = ''] = readdirSync(temporary);
+      const file = join(temporary, test, '_l1.1.pid');
+      return existsSync(file) ? Number(readFileSync(file, 'utf8')) || null : null;
+    });
+    child.kill('SIGTERM');
+    expect(await code).toBe(2);
+    expect(verdicts(out)).toEqual({ 'waits.vtc': 'FAILED' });
+    expect(out).toMatch(/waits\.vtc:[45]: top: ended by SIGTERM/);
+    expect(readdirSync(temporary)).toEqual([]);
+    expect(() => process.kill(reader, 0)).toThrow('ESRCH');
+    await box.dispose();
   });
 
   it('ends with 77 when all was skipped, 0 when all passed, 1 for what is wrong', async () => {
