@@ -228,8 +228,8 @@ export class RunningProxy {
 /** Varnish's compiler as installed optimises every program: three times the work for programs that run once. */
 const FAST_COMPILER = ['-p', 'cc_command=exec gcc -std=gnu11 -O0 -pthread -fpic -shared -Wl,-x -o %o %s'];
 
-/** Clients of a test may say nothing for this long, which many of them connect one after the other on a busy machine: the five seconds
- * of both products are passed before the last one has asked. */
+/** Clients of a test may say nothing for this long: where many connect one after the other on a busy machine, the five seconds of both
+ * products are over before the last one has asked. Tests that name a product compare it as it is. */
 const IDLE_SECONDS = 60;
 
 /** Arguments of a daemon start, without the mode flag. */
@@ -244,7 +244,7 @@ export function daemonArguments(options: ProxyOptions, dir: string, programFile:
     args.push('-p', `worker_threads=${chosenThreads}`);
   if (POISON && options.product !== 'varnish' && !options.asInstalled && options.params?.debug === undefined)
     args.push('-p', 'debug=+req_state');
-  if (!options.asInstalled && options.params?.timeout_idle === undefined)
+  if (options.product === undefined && !options.asInstalled && options.params?.timeout_idle === undefined)
     args.push('-p', `timeout_idle=${IDLE_SECONDS}`);
   for (const [name, value] of Object.entries(options.params ?? {})) args.push('-p', `${name}=${value}`);
   return [...args, ...(options.args ?? [])];
