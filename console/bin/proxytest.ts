@@ -76,7 +76,7 @@ function readArguments(argv: readonly string[]): RunOptions | Ending {
   };
 }
 
-/** What tests have started is ended before this process is; a second signal ends it at once. */
+/** Tests end what they have started before this process ends; a second signal ends it at once. */
 function interrupted(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, resolve);
