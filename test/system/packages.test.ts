@@ -73,7 +73,7 @@ describe.skipIf(!isReachable)('packages', () => {
   });
 
   it.skipIf(findProgram('lintian') === null)('have no errors by lintian', async () => {
-    const found = await run('lintian', ['--fail-on', 'error', deb], { env, timeout: 120_000 });
+    const found = await run('lintian', ['--fail-on', 'error', deb], { env, timeout: 280_000 });
     expect([found.code, found.stdout.split('\n').filter((line) => line.startsWith('E:'))]).toEqual([0, []]);
   });
 
