@@ -1,5 +1,5 @@
-// HTTP/2 on the connection of a client or server, and its streams: frames are read only while a stream waits for one, so that a peer that does not
-// read is one, and go to the stream that they name.
+// HTTP/2 on the connection of a client or server, and its streams: frames are read only while a stream waits for one, so that a
+// peer that does not read is one, and go to the stream that they name.
 
 import { Actor, Task } from './actor.ts';
 import { type Field, FieldTable, HpackError } from './hpack.ts';

@@ -11,7 +11,8 @@ import { ok } from './reply.ts';
 import { STORAGE_COMMANDS } from './storage-commands.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from './worker-services.ts';
 
-/** Shows the last id, or sets it, with any release: scripts count on 1000 after `debug.xid 999`. Ids are not allocated in chunks, whatever size the command names. */
+/** Shows the last id, or sets it, with any release: scripts count on 1000 after `debug.xid 999`. Ids are not allocated in
+ * chunks, whatever size the command names. */
 const xid: WorkerHandler = (worker, { args: [text, chunk = '1'] }) => {
   const shown = Number(text ?? worker.lastVxid());
   if (text !== undefined) worker.setNextVxid(shown + 1);

@@ -1,8 +1,9 @@
 // Objects on disk: stored as a tier behind memory, found by key, and matched with every invalidation since their fetch began.
 //
 // Runs on the event loop of the first thread, so work as long as a segment takes many turns; a hit in memory never calls it. A
-// failure is a miss and a counter, never an answer. Caution: a record is written only when the journal holds all that the record's `since` counts, so a
-// journal that knows less than a record is one that has lost something, and the tier then begins empty.
+// failure is a miss and a counter, never an answer. Caution: a record is written only when the journal holds all that the
+// record's `since` counts, so a journal that knows less than a record is one that has lost something, and the tier then begins
+// empty.
 
 import type { TierOutcome } from '../cache/object-tier.ts';
 import type { TierBody } from '../cache/tier-events.ts';

@@ -1,5 +1,6 @@
-// The body of a fetch: the origin's into the store, through its filters where it has any. A private body
-// may be ahead of its reader by the transit buffer (StoreSink); a cacheable one is bounded by its storage. When the last client of a private body has left, the fetch ends.
+// The body of a fetch: the origin's into the store, through its filters where it has any. A private body may be ahead of its
+// reader by the transit buffer (StoreSink); a cacheable one is bounded by its storage. When the last client of a private body
+// has left, the fetch ends.
 
 import { type FetchFailure, fetchFailure } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';

@@ -1,8 +1,8 @@
 // One fetch in progress: the request to the origin, its response, and the program's decisions about both.
 // It belongs to no client: a client that leaves does not end it (unless the object is private to that client).
 //
-// Its state is BusyObj, which lasts from the first attempt to the end, and FetchAttempt, which is replaced whole. Messages and log are FetchBuffers, left to the next fetch because making them costs more
-// than emptying them.
+// Its state is BusyObj, which lasts from the first attempt to the end, and FetchAttempt, which is replaced whole. Messages and
+// log are FetchBuffers, left to the next fetch because making them costs more than emptying them.
 
 import { limitSeconds } from '../../protocol/tables/params.ts';
 import { Tag } from '../../protocol/tables/tags.ts';

@@ -57,7 +57,8 @@ export class HeaderField {
   readonly value: string;
   /** Octets as tables and limits count them: name, value and 32. */
   readonly size: number;
-  /** "name: value", as an HttpMessage keeps lines; of :authority the line of the host, of :scheme a line of that name, of other pseudo-headers ''. */
+  /** "name: value", as an HttpMessage keeps lines; of :authority the line of the host, of :scheme a line of that name, of other
+   * pseudo-headers ''. */
   readonly line: string;
   readonly role: FieldRole;
   /** The rule that the field breaks, whatever stands around it (RFC 9113 sections 8.2.1, 8.2.2 and 8.3.1). */

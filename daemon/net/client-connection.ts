@@ -15,8 +15,8 @@ import type { Endpoint } from './endpoint.ts';
 const LINGER = 1;
 
 /** `preamble`: a PROXY listener's connection before its first request. `hello`, `handshake`: a TLS listener's before the
- * handshake has begun, and is done. `unsent`: the request is over, but the client
- * has not taken all of the response yet. `http2`: its frames, until it ends. `ahead`: the next requests are there and wait for a later turn. */
+ * handshake has begun, and is done. `unsent`: the request is over, but the client has not taken all of the response yet.
+ * `http2`: its frames, until it ends. `ahead`: the next requests are there and wait for a later turn. */
 type Phase =
   | 'preamble'
   | 'hello'

@@ -1,4 +1,5 @@
-// Compares the decisions of two programs about the same requests: the action of vcl_recv, the key, the backend, the status, lifetimes and headers.
+// Compares the decisions of two programs about the same requests: the action of vcl_recv, the key, the backend, the status,
+// lifetimes and headers.
 
 import type { Director, VclProgram } from '../contract/context.ts';
 import { endPrivs } from '../contract/priv.ts';

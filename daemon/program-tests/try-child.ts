@@ -1,5 +1,6 @@
-// Entry of the process that tries a program on requests of the log, for vcl.try: reads its job from descriptor 3, opens the log, becomes the
-// user of the worker, whose rights programs have, and writes the comparison, or the text of an error, to descriptor 3.
+// Entry of the process that tries a program on requests of the log, for vcl.try: reads its job from descriptor 3, opens the
+// log, becomes the user of the worker, whose rights programs have, and writes the comparison, or the text of an error, to
+// descriptor 3.
 
 import { readFileSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';

@@ -1,10 +1,10 @@
-// Publishes the worker's counters in a file that the manager reads: every 100 ms positioned writes of the values that
-// changed, and the time up to which they count everything. Many backends take turns, a tenth of them each time, so that thousands of idle ones cost little
-// and no publication takes long. Instances (storages, backends) come and go; a changed set is written to a new file
-// that replaces the old one, a large one over many turns of the event loop once it has settled. The file is never read
-// back, and an error never fails the worker: after a failed write, or when the file was removed (by a cleaner of old
-// files, or a worker that ended late), the next publication makes a new file. With several threads the first one has
-// the file, and merges the reports of the others (counter-relay.ts).
+// Publishes the worker's counters in a file that the manager reads: every 100 ms positioned writes of the values that changed,
+// and the time up to which they count everything. Many backends take turns, a tenth of them each time, so that thousands of
+// idle ones cost little and no publication takes long. Instances (storages, backends) come and go; a changed set is written to
+// a new file that replaces the old one, a large one over many turns of the event loop once it has settled. The file is never
+// read back, and an error never fails the worker: after a failed write, or when the file was removed (by a cleaner of old
+// files, or a worker that ended late), the next publication makes a new file. With several threads the first one has the file,
+// and merges the reports of the others (counter-relay.ts).
 
 import type { FileAccess } from '../../protocol/files/own-file.ts';
 import {

@@ -1,5 +1,5 @@
-// The files that platform teams take from daemon/monitoring: each metric that its rules and its dashboard name is served, with the labels that they use; the
-// rules fire where they should, by promtool; the access log of its page is JSON.
+// The files that platform teams take from daemon/monitoring: each metric that its rules and its dashboard name is served, with
+// the labels that they use; the rules fire where they should, by promtool; the access log of its page is JSON.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

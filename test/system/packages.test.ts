@@ -1,4 +1,5 @@
-// The packages that `npm run package` makes, as those who install them have them: the Debian package and the image, with the Node they bring.
+// The packages that `npm run package` makes, as those who install them have them: the Debian package and the image, with the
+// Node they bring.
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';

@@ -1,5 +1,5 @@
-// The counters, URLs, statuses, clients, outcomes, errors, backends and causes of misses whose rates changed most between a window of time and the window before it, ranked by the
-// factor of the change; changes within chance are left out.
+// The counters, URLs, statuses, clients, outcomes, errors, backends and causes of misses whose rates changed most between a
+// window of time and the window before it, ranked by the factor of the change; changes within chance are left out.
 
 import type { Movement } from '../counters/counter-trail.ts';
 import { requestsOf } from '../counters/rate-history.ts';

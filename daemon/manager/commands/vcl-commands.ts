@@ -110,7 +110,8 @@ export const VCL_COMMANDS = {
 
 const LINE_WIDTH = 80;
 
-/** The columns of vcl.list. A release other than 7.1 follows the name, as nothing does in Varnish. The target of a label, or the number of a program's labels, comes last. */
+/** The columns of vcl.list. A release other than 7.1 follows the name, as nothing does in Varnish. The target of a label, or
+ * the number of a program's labels, comes last. */
 function formatList(list: readonly ProgramInfo[], plain: boolean): string {
   const rows = list.map((p) => [
     p.status,

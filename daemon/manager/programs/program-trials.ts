@@ -1,5 +1,5 @@
-// Programs are tried on requests of the log in a process of their own, as the user of the worker: what they do there touches no traffic, and a
-// program that takes too long is given up.
+// Programs are tried on requests of the log in a process of their own, as the user of the worker: what they do there touches no
+// traffic, and a program that takes too long is given up.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';

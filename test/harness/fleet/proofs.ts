@@ -86,8 +86,8 @@ async function flood({ seconds = 20, rate = 5000, most = 1.1 }): Promise<Proof> 
   const box = new Sandbox('proxyd-fleet-proof');
   try {
     const server = await NatsServer.start(box);
-    // Where costs are not measured, the hits are not logged: on a fast machine they fill the log in a second, and push out what the order is
-    // read from.
+    // Where costs are not measured, the hits are not logged: on a fast machine they fill the log in a second, and push out
+    // what the order is read from.
     const params = most === Number.POSITIVE_INFINITY ? { vsl_mask: 'none,+Notice' } : {};
     const fleet = await CheckedFleet.start(box, 'flood', 10, CheckedFleet.everywhere([server]), params);
     const [{ proxy }] = fleet.nodes as [CheckedNode];

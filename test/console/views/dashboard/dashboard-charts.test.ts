@@ -18,7 +18,8 @@ import type { CounterInfo } from '../../../../protocol/messages.ts';
 const NAMES = ['MAIN.client_req', 'MAIN.cache_hit', 'MAIN.cache_miss', 'MAIN.uptime', 'MAIN.s_pass'];
 const CHART = new ChartPainter(makeTheme('none', true));
 
-/** A session that has seen one reading a second; each of `rates` is requests, a tenth of which miss; as many as `passed` times these pass. */
+/** A session that has seen one reading a second; each of `rates` is requests, a tenth of which miss; as many as `passed` times
+ * these pass. */
 function after(
   rates: readonly number[],
   history?: Source['history'],
