@@ -83,8 +83,8 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
   });
 
   it('counts idle connections, and how they are used again or end', async () => {
-    const client = await ClientConnection.open(proxy.port);
     const before = await proxy.counters();
+    const client = await ClientConnection.open(proxy.port);
     const idle = (before['WAITER.pool0.conns'] ?? 0) + 1;
     await until('the client counts as idle', async () => {
       return (await proxy.counters())['WAITER.pool0.conns'] === idle;
