@@ -133,12 +133,11 @@ export abstract class Http2Control implements FrameUser {
       case FRAME.DATA:
       case FRAME.HEADERS:
       case FRAME.CONTINUATION:
-        this.ofStream(type, flags, id, buf, start, end);
-        return;
       case FRAME.PRIORITY:
       case FRAME.RST_STREAM:
-        this.counts.bytesIn += end - start;
-        this.ofStream(type, flags, id, buf, start, end);
+        if (type === FRAME.PRIORITY || type === FRAME.RST_STREAM) this.counts.bytesIn += end - start;
+        if (id === 0) this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of no stream`);
+        else this.streamFrame(type, flags, id, buf, start, end);
         return;
       case FRAME.WINDOW_UPDATE:
         this.counts.bytesIn += end - start;
@@ -153,18 +152,6 @@ export abstract class Http2Control implements FrameUser {
         this.counts.bytesIn += end - start;
         this.ofConnection(type, flags, id, buf, start, end);
     }
-  }
-
-  private ofStream(
-    type: number,
-    flags: number,
-    id: number,
-    buf: LentBytes,
-    start: number,
-    end: number,
-  ): void {
-    if (id === 0) this.fail(CODE.PROTOCOL_ERROR, `${frameName(type)} of no stream`);
-    else this.streamFrame(type, flags, id, buf, start, end);
   }
 
   private ofConnection(

@@ -69,9 +69,9 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
   private skippedBefore = 0;
   /** Streams that were reset from here. */
   private readonly forgotten = new Set<number>();
-  /** Of our SETTINGS: the parameters may change meanwhile. */
   /** Bytes of the priority in the current HEADERS frame, which Varnish counts with the request's head. */
   private priorityBytes = 0;
+  /** Of our SETTINGS: the parameters may change meanwhile. */
   private readonly streamWindow: number;
   private readonly tableSize: number;
 
