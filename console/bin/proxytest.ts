@@ -2,6 +2,7 @@
 // proxytest: plays scripts of vtc(7) against proxyd, or against a Varnish that is installed. Options, output and exit codes are those of
 // varnishtest: 0; 1 for wrong arguments; 2 when a test has failed; 77 when all were skipped.
 
+import { setMaxListeners } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
@@ -77,10 +78,13 @@ function readArguments(argv: readonly string[]): RunOptions | Ending {
 }
 
 /** Tests end what they have started before this process ends; a second signal ends it at once. */
-function interrupted(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, resolve);
-  });
+function interrupted(): AbortSignal {
+  const controller = new AbortController();
+  // A listener for each test that is played.
+  setMaxListeners(0, controller.signal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => controller.abort(signal));
+  return controller.signal;
 }
 
 async function main(): Promise<number> {

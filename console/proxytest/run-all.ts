@@ -59,7 +59,7 @@ export async function runAll(options: RunOptions, write: (text: string) => void)
   const totals: Totals = { passed: 0, failed: 0, skipped: 0 };
   const queue = Array.from({ length: options.rounds }, () => options.files).flat();
   let number = 0;
-  void options.interrupted.then(() => {
+  options.interrupted.addEventListener('abort', () => {
     queue.length = 0;
   });
   const worker = async (): Promise<void> => {

@@ -21,8 +21,8 @@ export interface CaseOptions {
   readonly parameters: readonly string[];
   /** Where directories of tests are made. */
   readonly temporary: string;
-  /** Resolves with the name of a signal that ends all tests. */
-  readonly interrupted: Promise<string>;
+  /** Ends all tests; its reason is the name of the process' signal. */
+  readonly interrupted: AbortSignal;
 }
 
 export interface Outcome {
@@ -80,9 +80,15 @@ async function play(test: TestCase, file: string, options: CaseOptions): Promise
       done();
     }, options.seconds * 1000);
   });
-  const interrupted = options.interrupted.then((signal) =>
-    test.failed('top', `ended by ${signal}`, top.place),
-  );
+  const { interrupted: signal } = options;
+  let interrupt = (): void => undefined;
+  const interrupted = new Promise<void>((done) => {
+    interrupt = () => {
+      test.failed('top', `ended by ${signal.reason}`, top.place);
+      done();
+    };
+  });
+  signal.addEventListener('abort', interrupt);
   await Promise.race([script.done, tooLong, interrupted]);
   await script.done;
   if (test.failure !== null) await showTransactions(test);
@@ -91,6 +97,7 @@ async function play(test: TestCase, file: string, options: CaseOptions): Promise
   await Promise.race([ended, tooLong]);
   await ended;
   clearTimeout(timer);
+  signal.removeEventListener('abort', interrupt);
 }
 
 export async function runCase(file: string, number: number, options: CaseOptions): Promise<Outcome> {
