@@ -112,22 +112,29 @@ export function copyInto(piece: AnyPiece, target: Buffer, at: number): number {
   return n - at;
 }
 
-/** Copies `length` bytes from the byte `from` on to `target` at `at`. */
-export function copyRange(piece: AnyPiece, from: number, length: number, target: Buffer, at: number): void {
+/** Adds the parts of `length` bytes from the byte `from` on to `parts`, for code that holds the piece as long as it uses them. */
+export function partsOf(piece: Piece, from: number, length: number, parts: Buffer[]): void {
   let skip = from;
   let left = length;
-  let n = at;
-  for (const part of piece.parts) {
+  for (const part of buffersOf(piece)) {
     if (left === 0) return;
     if (skip >= part.length) {
       skip -= part.length;
       continue;
     }
-    const copied = (part as Buffer).copy(target, n, skip, Math.min(part.length, skip + left));
-    n += copied;
-    left -= copied;
+    const end = Math.min(part.length, skip + left);
+    parts.push(skip === 0 && end === part.length ? part : part.subarray(skip, end));
+    left -= end - skip;
     skip = 0;
   }
+}
+
+/** Copies `length` bytes from the byte `from` on to `target` at `at`. */
+export function copyRange(piece: Piece, from: number, length: number, target: Buffer, at: number): void {
+  const parts: Buffer[] = [];
+  partsOf(piece, from, length, parts);
+  let n = at;
+  for (const part of parts) n += part.copy(target, n);
 }
 
 const NO_BYTES: Buffer = Buffer.alloc(0);

@@ -224,7 +224,7 @@ export function sendFramedBody(
 ): Step<Request> {
   const { attempt, core } = req;
   attempt.bodyBytesOut = length;
-  const place = length > COPIED ? null : stream.bodyPlace(length);
+  const place = stream.bodyPlace(length);
   if (place !== null) {
     core.cache.reading.copyBody(attempt.oc, from, place.out, place.at, length);
     return FINISH;

@@ -19,8 +19,8 @@ export interface StreamAnswer {
   interim(resp: HttpMessage): number;
   /** The head of a plain hit. @param id value of the header of transaction ids. @param age seconds */
   hotHead(hot: HotHead, id: string, age: number, ends: boolean): number;
-  /** A place for a whole body of this many bytes in the next write; null while the client's windows, or other streams, are in
-   * its way. Fill all of it before anything else is written. */
+  /** A place for a whole body of this many bytes in the next write; null for a large one, and while the client's windows, or
+   * other streams, are in its way. Fill all of it before anything else is written. */
   bodyPlace(length: number): BodyPlace | null;
   /** The last bytes of the body. */
   end(piece: Piece): Room;

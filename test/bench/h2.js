@@ -1,8 +1,9 @@
 // CPU and memory of HTTP/2 beside nginx, Varnish (over TLS behind hitch) and a bare server of the runtime, in one run:
-//   node test/bench/h2.js [--seconds 5] [--rounds 3] [--only NAME,…] [--rows tls,one,clear,idle,waiting]
+//   node test/bench/h2.js [--seconds 5] [--rounds 3] [--only NAME,…] [--rows tls,one,clear,large,idle,waiting]
 //   tls       hits of 1 KiB over TLS, 10 connections with 10 streams each
 //   one       the same, one connection with 100 streams
 //   clear     10 connections with 10 streams each, in clear text
+//   large     100 MB bodies over TLS, in milliseconds a GB
 //   idle      memory of a connection in clear text that has had one response
 //   waiting   memory of a stream, of 100 on a connection, whose client gives no window for the body
 // Server and load have one core each. Needs taskset, h2load, curl and openssl; what is not installed is left out.
@@ -29,7 +30,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '3' },
     only: { type: 'string', default: 'proxyd,nginx,varnish,bare' },
-    rows: { type: 'string', default: 'tls,one,clear,idle,waiting' },
+    rows: { type: 'string', default: 'tls,one,clear,large,idle,waiting' },
   },
 });
 /** Held open by the rows about memory. */
@@ -146,6 +147,18 @@ function hits(isTls, connections, streams) {
   };
 }
 
+const large = {
+  unit: 'ms a GB',
+  isTls: true,
+  skips: ['bare'],
+  measure: async (server) => {
+    const before = cpu(server);
+    const url = `https://127.0.0.1:${server.port}/100m`;
+    for (let i = 0; i < 5; i++) await output('curl', ['-sk', '--http2', '-o', '/dev/null', url]);
+    return ((cpu(server) - before) * 1024) / 500;
+  },
+};
+
 /** Bytes by which a server grows for each of what is held. */
 function held(unit, kind, connections, streams, count) {
   return {
@@ -168,6 +181,7 @@ const ROWS = {
   tls: hits(true, 10, 10),
   one: hits(true, 1, 100),
   clear: hits(false, 10, 10),
+  large,
   idle: held('bytes a connection', 'idle', IDLE, 1, IDLE),
   waiting: held('bytes a stream', 'waiting', connections, streams, connections * streams),
 };
@@ -218,7 +232,7 @@ async function measureWarm(name, row, servers) {
   const figures = new Map();
   for (let round = 0; round <= Number(values.rounds); round++) {
     for (const server of servers) {
-      if (row.isTls && server.port === null) continue;
+      if ((row.isTls && server.port === null) || row.skips?.includes(server.name)) continue;
       const figure = await row.measure(server);
       // The first round warms up.
       if (round > 0) figures.set(server.name, [...(figures.get(server.name) ?? []), figure]);

@@ -168,7 +168,7 @@ const ROWS = {
     measure: async (server) => {
       const before = cpu(server);
       const url = `https://127.0.0.1:${server.port}/100m`;
-      for (let i = 0; i < 5; i++) await output('curl', ['-sk', '-o', '/dev/null', url]);
+      for (let i = 0; i < 5; i++) await output('curl', ['-sk', '--http1.1', '-o', '/dev/null', url]);
       return ((cpu(server) - before) * 1024) / 500;
     },
   },
@@ -199,12 +199,15 @@ try {
         if (round > 0) figures.set(server.name, [...(figures.get(server.name) ?? []), figure]);
       }
     }
-    const own = median(figures.get('proxyd') ?? [Number.NaN]);
+    const own = figures.get('proxyd') ?? [];
     for (const [server, list] of figures) {
-      const figure = median(list);
-      const ratio = server === 'proxyd' ? '' : `   proxyd / ${server}: ${(own / figure).toFixed(2)}`;
+      // The machine's speed changes from minute to minute: each round is compared with itself.
+      const ratios = own.map((figure, i) => figure / list[i]).sort((a, b) => a - b);
+      const at = (share) => (ratios[Math.floor((ratios.length - 1) * share)] ?? Number.NaN).toFixed(2);
+      const ratio =
+        server === 'proxyd' ? '' : `   proxyd / ${server}: ${at(0.5)} (${at(0.25)} to ${at(0.75)})`;
       console.log(
-        `${name.padEnd(8)} ${server.padEnd(7)} ${figure.toFixed(1).padStart(8)} ${row.unit}${ratio}`,
+        `${name.padEnd(8)} ${server.padEnd(7)} ${median(list).toFixed(1).padStart(8)} ${row.unit}${ratio}`,
       );
     }
   }

@@ -8,8 +8,8 @@ import type { Http2Owner } from './http2-control.ts';
 import { ENOUGH, type Http2Stream } from './http2-stream.ts';
 import { Http2Streams } from './http2-streams.ts';
 
-/** Bytes of bodies that a connection sends in a turn. */
-const A_TURN = 256 * 1024;
+/** Writes of a connection in a turn. */
+const A_TURN = 2;
 /** Heads and control frames that wait for a client that reads nothing, before nothing more is read of it. */
 const MOST_BACKLOG = 256 * 1024;
 /** Seconds in which a client learns that its connection is to end, before its new streams are refused. */
@@ -137,9 +137,8 @@ export class Http2Connection extends Http2Streams {
     this.scheduled = false;
     if (this.isOver) return;
     const { output, ready } = this;
-    let left = A_TURN;
-    while (!output.isBlocked && left > 0) {
-      left -= this.fill(left);
+    for (let i = 0; i < A_TURN && !output.isBlocked; i++) {
+      this.fill();
       if (output.backlog === 0) break;
       output.flush();
     }
@@ -150,19 +149,18 @@ export class Http2Connection extends Http2Streams {
     for (const stream of drained) stream.continues();
   }
 
-  /** Copies frames of bodies to the next write; returns how many bytes. */
-  private fill(most: number): number {
+  /** Adds frames of bodies to the next write. */
+  private fill(): void {
     const { output, ready } = this;
     let total = 0;
-    while (total < most && this.sendWindow > 0) {
+    while (this.sendWindow > 0) {
       const stream = ready.first();
       const room = output.bodyRoom;
-      if (stream === null || room <= 0) break;
-      total += stream.sendSome(Math.min(room, most - total));
+      if (stream === null || room === 0) break;
+      total += stream.sendSome(room);
       if (stream.isDrained) this.drained.push(stream);
     }
     if (total > 0) this.hasMoved(total);
-    return total;
   }
 
   private hasMoved(bytes: number): void {

@@ -81,7 +81,7 @@ export abstract class Http2Control implements FrameUser {
     this.output = new FrameOutput(
       owner,
       () => this.roomAgain(),
-      (bytes) => this.sent(bytes),
+      (parts) => this.sent(parts),
     );
     this.heads = new AnswerHeads(core, this.output, FIRST_FRAME_SIZE);
     this.patience = new Patience(core.clock.now());
@@ -347,16 +347,25 @@ export abstract class Http2Control implements FrameUser {
   }
 
   /** Counts and logs the frames of a write. */
-  private sent(bytes: Buffer): void {
+  private sent(parts: readonly Buffer[]): void {
     const { log } = this.owner;
-    const noted = log.wants(Tag.H2TxHdr) || log.wants(Tag.H2TxBody);
+    if (log.wants(Tag.H2TxHdr) || log.wants(Tag.H2TxBody)) this.noteSent(Buffer.concat(parts));
+    let past = 0;
+    for (const part of parts) {
+      while (past < part.length) {
+        this.counts.framesOut++;
+        past += FRAME_HEADER + part.readUIntBE(past, 3);
+      }
+      past -= part.length;
+    }
+  }
+
+  private noteSent(bytes: Buffer): void {
+    const { log } = this.owner;
     for (let at = 0; at < bytes.length; ) {
       const past = at + FRAME_HEADER + bytes.readUIntBE(at, 3);
-      this.counts.framesOut++;
-      if (noted) {
-        log.putBytes(Tag.H2TxHdr, bytes, at, at + FRAME_HEADER);
-        if (past > at + FRAME_HEADER) log.putBytes(Tag.H2TxBody, bytes, at + FRAME_HEADER, past);
-      }
+      log.putBytes(Tag.H2TxHdr, bytes, at, at + FRAME_HEADER);
+      if (past > at + FRAME_HEADER) log.putBytes(Tag.H2TxBody, bytes, at + FRAME_HEADER, past);
       at = past;
     }
   }

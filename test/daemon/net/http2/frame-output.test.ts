@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Room, Writer } from '../../../../daemon/flow/flow.ts';
-import { copyOf, type Piece } from '../../../../daemon/flow/piece.ts';
+import { copyOf, own, Piece } from '../../../../daemon/flow/piece.ts';
 import { FrameOutput, type OutputWire } from '../../../../daemon/net/http2/frame-output.ts';
 
 /** A kernel that takes all, or keeps what it is given until it is asked to take it. */
@@ -40,7 +40,7 @@ function make() {
   const output = new FrameOutput(
     wire,
     () => events.push('room'),
-    (bytes) => events.push(`sent ${bytes.length}`),
+    (parts) => events.push(`sent ${Buffer.concat(parts).length}`),
   );
   const put = (text: string): void => {
     output.reserve(text.length);
@@ -103,4 +103,41 @@ it('has no more room for bodies than a write has', () => {
   expect(output.bodyRoom).toBe(all - 1000);
   put('x'.repeat(all - 1000));
   expect(output.bodyRoom).toBe(0);
+});
+
+it('lends bytes between its own, in parts, and holds them until the kernel has all of the write', () => {
+  const { wire, output, put, events } = make();
+  let holds = 0;
+  const stored = new Piece([Buffer.from('abcd'), Buffer.from('efgh')], {
+    hold: () => void holds++,
+    release: () => void holds--,
+  });
+  wire.takes = false;
+  put('<');
+  output.lend(stored, 2, 4);
+  put('>');
+  output.lend(stored, 0, 1);
+  expect([output.backlog, holds]).toEqual([7, 2]);
+  output.flush();
+  expect([output.backlog, holds, events]).toEqual([0, 2, ['sent 7']]);
+  put('x');
+  wire.take();
+  expect([wire.writes, holds]).toEqual([['<cdef>a'], 0]);
+});
+
+it('releases what it has lent when it gives up', () => {
+  const { output, put } = make();
+  let holds = 0;
+  const stored = new Piece([Buffer.from('abcd')], { hold: () => void holds++, release: () => void holds-- });
+  put('<');
+  output.lend(stored, 0, 4);
+  output.drop();
+  expect([output.backlog, holds]).toEqual([0, 0]);
+});
+
+it('counts lent bytes as those of the write', () => {
+  const { output } = make();
+  const all = output.bodyRoom;
+  output.lend(own(Buffer.alloc(100_000)), 0, 100_000);
+  expect(output.bodyRoom).toBe(all - 100_000);
 });
