@@ -267,6 +267,7 @@ export const VARIABLES = [
   param('max_esi_depth', 'INT'),
   param('max_restarts', 'INT'),
   param('max_retries', 'INT'),
+  param('pipe_task_deadline', 'DURATION'),
   param('pipe_timeout', 'DURATION'),
   param('send_timeout', 'DURATION'),
   param('shortlived', 'DURATION'),

@@ -35,7 +35,12 @@ export const LANGUAGE_FUNCTIONS: ReadonlyMap<string, LanguageFunction> = new Map
   FUNCTIONS.map((row) => [row.name, { ...row, ...IMPLEMENTATIONS[row.name] }]),
 );
 
-const KEYWORDS = new Set([...[...DECLARATIONS, ...STATEMENTS].map((row) => row.word), 'true', 'false']);
+/** Not `unused`, which 7.1 does not know: its programs may have something of that name. */
+const KEYWORDS = new Set(
+  [...[...DECLARATIONS, ...STATEMENTS].map((row) => row.word), 'true', 'false'].filter(
+    (word) => word !== 'unused',
+  ),
+);
 
 /** Whether a name is reserved: a variable, a function or a word of the language. */
 export function isReserved(name: string): boolean {

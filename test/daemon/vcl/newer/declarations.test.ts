@@ -34,6 +34,14 @@ describe('what the program calls unused', () => {
     ).toEqual([]);
   });
 
+  it('is a name that programs of 7.1 may have given', () => {
+    const used = 'sub vcl_recv { set req.backend_hint = unused; }';
+    expect(compiled(`backend unused none; ${used}`).errors).toEqual([]);
+    expect(compiled('acl unused { } sub vcl_recv { if (client.ip ~ unused) { } }').errors).toEqual([]);
+    expect(compiled('sub unused { } sub vcl_recv { call unused; }').errors).toEqual([]);
+    expect(compiled('unused unused; sub unused { }').errors).toEqual([]);
+  });
+
   it('has to exist', () => {
     expect(compiled('unused nobody;').errors).toEqual([expect.stringContaining('nobody')]);
     expect(compiled('unused vcl_nothing;').errors).toHaveLength(1);

@@ -134,6 +134,15 @@ describe('parameters', () => {
     expect(refusal('sub vcl_init { std.log(param.max_retries); }')).toBe(null);
   });
 
+  it('of pipes are there, too', () => {
+    const program =
+      'sub vcl_pipe { if (param.pipe_task_deadline > param.pipe_timeout) { set bereq.http.x = "long"; } }';
+    const t = task(program);
+    t.ctx.host = { ...host, param: (name) => (name === 'pipe_timeout' ? 60 : 1e20) };
+    t.run('pipe');
+    expect(t.bo.bereq.get('x')).toBe('long');
+  });
+
   it('cannot be changed, and others are unknown', () => {
     expect(refusal('sub vcl_recv { set param.default_ttl = 1s; }')).toContain('param.default_ttl');
     expect(refusal('sub vcl_recv { std.log(param.vsl_mask); }')).toContain('param.vsl_mask');
