@@ -71,6 +71,8 @@ export class Backend implements Director, ConnectionOwner {
   private readonly addressRefresh: AddressRefresh | null;
   private readonly row: BackendRow | null;
   private readonly queue: ConnectionQueue;
+  /** Fetches of this thread that count as waiting in the row. */
+  private waiting = 0;
   private ended = false;
 
   /**
@@ -177,7 +179,12 @@ export class Backend implements Director, ConnectionOwner {
     this.ended = true;
     this.via?.behind.delete(this);
     this.joinPool('');
-    if (this.inUseHere === 0) this.row?.release();
+    this.releaseAtEnd();
+  }
+
+  /** Once nothing counts in it. */
+  private releaseAtEnd(): void {
+    if (this.ended && this.inUseHere === 0 && this.waiting === 0) this.row?.release();
   }
 
   /** Timeouts of this backend in seconds; the parameter's value by default. */
@@ -202,23 +209,26 @@ export class Backend implements Director, ConnectionOwner {
     if (refused !== null) return refused;
     // Latecomers do not overtake.
     if (this.queue.length > 0 || !this.enter()) {
-      const timeout = this.patience();
-      return timeout > 0 ? this.queued(opts, timeout) : this.busy();
+      const timeout = this.decl.waitTimeout ?? this.env.params.backend_wait_timeout;
+      return timeout > 0 && this.mayWait() ? this.queued(opts, timeout) : this.busy();
     }
     return this.entered(opts);
   }
 
-  /** Seconds that one more fetch may wait for a connection; 0 if it may not. */
-  private patience(): number {
-    const { decl, env } = this;
-    const limit = decl.waitLimit ?? env.params.backend_wait_limit;
-    return this.queue.length < limit ? (decl.waitTimeout ?? env.params.backend_wait_timeout) : 0;
+  /** Counts one more fetch among those that wait for a connection, in all threads; false if none may. */
+  private mayWait(): boolean {
+    const limit = this.decl.waitLimit ?? this.env.params.backend_wait_limit;
+    return this.row === null ? this.queue.length < limit : this.row.queue(limit);
   }
 
   private async queued(opts: AcquireOptions, timeout: number): Promise<OriginConnection | OriginFailure> {
     const { stats } = this.env;
     stats.backend_wait++;
+    this.waiting++;
     const end = await this.queue.wait(timeout);
+    this.waiting--;
+    this.row?.unqueue();
+    this.releaseAtEnd();
     if (end === 'entered') return this.entered({ ...opts, now: this.env.now() });
     stats.backend_wait_fail++;
     return end === 'sick' ? this.sick() : this.busy();
@@ -337,7 +347,7 @@ export class Backend implements Director, ConnectionOwner {
     this.counters.conn = --this.inUseHere;
     this.row?.leave();
     if (this.queue.length > 0) this.queue.passOn();
-    if (this.ended && this.inUseHere === 0) this.row?.release();
+    this.releaseAtEnd();
   }
 
   private begin(conn: OriginConnection, reused: boolean): OriginConnection {

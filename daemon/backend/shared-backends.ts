@@ -1,5 +1,6 @@
-// State of each backend that the threads of a worker share: its connections in use, its health by the probe that the
-// first thread runs, the health set by the operator, and the number in its name where several would have the same. Each
+// State of each backend that the threads of a worker share: its connections in use and the fetches that wait for one, its
+// health by the probe that the first thread runs, the health set by the operator, and the number in its name where several
+// would have the same. Each
 // backend has a row in shared memory, found by a digest of its key, so that all threads find the same one without a
 // message. It is freed when the backend has ended in all threads.
 //
@@ -24,10 +25,12 @@ const NEXT = 4;
 /** Number of threads' backends that use the row. */
 const HOLDERS = 5;
 const IN_USE = 6;
-/** Index in HEALTHS. */
-const HEALTH = 7;
-/** Index in ADMINS. */
-const ADMIN = 8;
+/** Fetches that wait for a connection. */
+const WAITING = 7;
+/** Two bytes: the index in HEALTHS and that in ADMINS. */
+const VERDICTS = 8;
+const HEALTH = 0;
+const ADMIN = 1;
 /** Number among the backends of its name, from 1. */
 const NUMBER = 9;
 /** Two words: epoch seconds of the last change, as a float. */
@@ -62,12 +65,14 @@ export class BackendRow {
   private readonly giveBack: (at: number) => void;
   private words: Int32Array;
   private times: Float64Array;
+  private bytes: Uint8Array;
   private at: number;
 
   constructor(words: Int32Array, at: number, { thread, count }: ThreadPlace, giveBack: (at: number) => void) {
     const isShared = at > 0;
     this.words = words;
     this.times = new Float64Array(words.buffer, 0, words.length >> 1);
+    this.bytes = new Uint8Array(words.buffer);
     this.at = at;
     this.isFirst = thread === 0;
     this.follows = isShared && thread > 0;
@@ -77,23 +82,23 @@ export class BackendRow {
 
   /** Takes a connection; false when `max` are in use. 0 is no limit. */
   enter(max: number): boolean {
-    const { words, at } = this;
-    if (max === 0) {
-      Atomics.add(words, at + IN_USE, 1);
-      return true;
-    }
-    const limit = this.limitOf(max);
-    // Not by incrementing and undoing: until the undo another thread would see a connection that does not exist.
-    for (let inUse = this.inUse; inUse < limit; ) {
-      const seen = Atomics.compareExchange(words, at + IN_USE, inUse, inUse + 1);
-      if (seen === inUse) return true;
-      inUse = seen;
-    }
-    return false;
+    if (max > 0) return this.take(IN_USE, max);
+    Atomics.add(this.words, this.at + IN_USE, 1);
+    return true;
   }
 
   leave(): void {
     Atomics.sub(this.words, this.at + IN_USE, 1);
+  }
+
+  /** One more fetch waits for a connection; false when `max` do. 0 is none. */
+  queue(max: number): boolean {
+    return max > 0 && this.take(WAITING, max);
+  }
+
+  /** It waits no longer. */
+  unqueue(): void {
+    Atomics.sub(this.words, this.at + WAITING, 1);
   }
 
   /** Whether one more connection leaves another under the limit. */
@@ -113,19 +118,19 @@ export class BackendRow {
 
   /** Verdict of the probe; null until the first thread has published one. */
   get healthy(): boolean | null {
-    return HEALTHS[Atomics.load(this.words, this.at + HEALTH)] as boolean | null;
+    return HEALTHS[Atomics.load(this.bytes, this.verdict(HEALTH))] as boolean | null;
   }
 
   set healthy(healthy: boolean | null) {
-    Atomics.store(this.words, this.at + HEALTH, HEALTHS.indexOf(healthy));
+    Atomics.store(this.bytes, this.verdict(HEALTH), HEALTHS.indexOf(healthy));
   }
 
   get admin(): AdminHealth {
-    return ADMINS[Atomics.load(this.words, this.at + ADMIN)] as AdminHealth;
+    return ADMINS[Atomics.load(this.bytes, this.verdict(ADMIN))] as AdminHealth;
   }
 
   set admin(admin: AdminHealth) {
-    Atomics.store(this.words, this.at + ADMIN, ADMINS.indexOf(admin));
+    Atomics.store(this.bytes, this.verdict(ADMIN), ADMINS.indexOf(admin));
   }
 
   /** Epoch seconds; 0 until the first thread has published. */
@@ -143,10 +148,30 @@ export class BackendRow {
     if (at === 0) return;
     const own = words.slice(at, at + WIDTH);
     own[IN_USE] = 0;
+    own[WAITING] = 0;
     this.words = own;
     this.times = new Float64Array(own.buffer);
+    this.bytes = new Uint8Array(own.buffer);
     this.at = 0;
     this.giveBack(at);
+  }
+
+  /** Counts one more in a word of the row; false when it is at the limit. */
+  private take(word: number, max: number): boolean {
+    const { words, at } = this;
+    const limit = this.limitOf(max);
+    // Not by incrementing and undoing: until the undo another thread would see one that does not exist.
+    for (let taken = Atomics.load(words, at + word); taken < limit; ) {
+      const seen = Atomics.compareExchange(words, at + word, taken, taken + 1);
+      if (seen === taken) return true;
+      taken = seen;
+    }
+    return false;
+  }
+
+  /** Position of a verdict among the bytes. */
+  private verdict(which: number): number {
+    return (this.at + VERDICTS) * Int32Array.BYTES_PER_ELEMENT + which;
   }
 
   /** At least one, or a thread could not use the backend at all: a limit below the number of threads may be

@@ -174,7 +174,7 @@ export const PARAMS = [
   row('backend_remote_error_holddown', 'timeout', '0.250', { min: '0.000', unit: 'seconds', flags: ['experimental'] },
     'After a connection was refused or its network could not be reached, attempts to the same address fail at once for this long.'),
   row('backend_wait_limit', 'uint', '0', { min: '0' },
-    'How many fetches may wait for a connection to a backend that has as many as its .max_connections, in each thread. A backend may set its own .wait_limit. With 0 they fail at once.'),
+    'How many fetches may wait for a connection to a backend that has as many as its .max_connections. A backend may set its own .wait_limit. With 0 they fail at once.'),
   row('backend_wait_timeout', 'timeout', '0.000', { min: '0.000', never: true, unit: 'seconds' },
     'How long such a fetch waits. A backend may set its own .wait_timeout. With 0 it fails at once.'),
   row('ban_any_variant', 'uint', '10000', { since9: { default: '0' }, min: '0', unit: 'checks' },

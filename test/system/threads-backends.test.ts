@@ -123,6 +123,28 @@ it('max_connections is a limit of all threads together', async () => {
   expect((await running.counters())['VBE.boot.one.conn']).toBe(0);
 });
 
+it('.wait_limit is a limit of all threads together', async () => {
+  origin = await Origin.start();
+  const { held, most, release } = holding();
+  const wait = '.wait_limit = 3; .wait_timeout = 60s; .max_connections';
+  const running = await start(limited('one', 1).replace('.max_connections', wait));
+  const all = await clients(20);
+  const asked = Promise.all(all.map((client) => ask(client)));
+  await running.counterReaches('MAIN.backend_busy', 16);
+  expect([(await running.counters())['MAIN.backend_wait'], held()]).toEqual([3, 1]);
+  let answers: Answer[] | null = null;
+  void asked.then((got) => {
+    answers = got;
+  });
+  // One after the other.
+  const got = await until('all are answered', () => {
+    release();
+    return answers;
+  });
+  expect([got.filter(({ status }) => status === 200).length, most()]).toEqual([4, 1]);
+  expect((await running.counters())['MAIN.backend_wait_fail']).toBe(0);
+});
+
 it('an address that refused one thread is left alone by all for a while', async () => {
   const port = await freePort();
   const running = await start(

@@ -144,7 +144,7 @@ export const BACKEND_FIELDS = [
   field('first_byte_timeout', 'DURATION', 'parameter first_byte_timeout', 'How long the response may take to begin.'),
   field('between_bytes_timeout', 'DURATION', 'parameter between_bytes_timeout', 'How long the response may pause.'),
   field('max_connections', 'INT', '0, no limit', 'Most connections at the same time. A fetch beyond it waits, if `.wait_limit` and `.wait_timeout` let it, and else fails at once.'),
-  field('wait_limit', 'INT', 'parameter backend_wait_limit', 'Most fetches that wait for a connection, for each thread.'),
+  field('wait_limit', 'INT', 'parameter backend_wait_limit', 'Most fetches that wait for a connection.'),
   field('wait_timeout', 'DURATION', 'parameter backend_wait_timeout', 'How long a fetch waits for a connection.'),
   field('proxy_header', 'INT', 'none', 'Version of the PROXY protocol to begin each connection with: 1 or 2.'),
   field('preamble', 'BLOB', 'none', 'Bytes to begin each connection with, in base64: `:AAEC:`.'),

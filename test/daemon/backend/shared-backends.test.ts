@@ -35,6 +35,18 @@ it('a limit holds for all threads together, and the place of one that leaves is 
   expect([b.enter(3), a.enter(3), a.enter(0), b.inUse]).toEqual([true, false, true, 4]);
 });
 
+it('a limit of those that wait holds for all threads, too, and is another one', () => {
+  const [a, b] = pair();
+  expect([a.queue(2), b.queue(2), a.queue(2), b.queue(0), a.enter(1), b.enter(1)]).toEqual([
+    ...[true, true, false, false, true, false],
+  ]);
+  b.unqueue();
+  expect([a.queue(2), b.queue(2)]).toEqual([true, false]);
+  a.admin = 'sick';
+  a.healthy = true;
+  expect([b.admin, b.healthy, b.queue(3)]).toEqual(['sick', true, true]);
+});
+
 it('two threads that see the last place at once have it once', () => {
   const [a, b] = pair();
   a.enter(1);
