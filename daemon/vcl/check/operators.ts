@@ -44,8 +44,9 @@ function sum(scope: Scope, e: Extract<Expr, { k: 'binary' }>, op: ArithmeticOper
   const { model } = scope;
   const regexParts = want === 'REGEX';
   const written = scope.infer(scope, e.left, regexParts ? 'STRING' : want);
-  // An id is a text where texts can be joined, and a number elsewhere.
-  const joins = op === '+' && (want === 'STRING' || want === 'STRINGS' || want === 'HEADER' || regexParts);
+  // With 7.1 an id is a text where texts can be joined, and a number elsewhere.
+  const fitsText = want === 'STRING' || want === 'STRINGS' || want === 'HEADER' || regexParts;
+  const joins = op === '+' && fitsText && !model.changes.idSums;
   const left = joins ? written : asNumber(written);
   const second = scope.infer(scope, e.right, rightOf(e.op, left.type));
   const right = joins || isString(left.type) ? second : asNumber(second);

@@ -176,6 +176,16 @@ function* unsets(view: ProgramView, name: string): Generator<Span> {
   }
 }
 
+/** Sums of a variable and what is no constant text. */
+function* sums(view: ProgramView, names: readonly string[]): Generator<Span> {
+  for (const e of view.expressions()) {
+    if (e.k !== 'binary' || e.op !== '+') continue;
+    const sides = [e.left, e.right];
+    if (sides.some((side) => constantText(side) !== null)) continue;
+    if (sides.some((side) => side.k === 'path' && names.includes(nameOf(side).toLowerCase()))) yield e.span;
+  }
+}
+
 /** One place of a change that a program meets in very many. */
 function* first(places: Generator<Span>): Generator<Span> {
   const { value, done } = places.next();
@@ -199,6 +209,7 @@ function* leftmost(e: Parameters<typeof constantText>[0]): Generator<string> {
 
 const TOUCHES: Readonly<Partial<Record<ChangeName, Touches>>> = {
   requestVia: (view) => uses(view, VIA),
+  idSums: (view) => sums(view, ['req.xid', 'bereq.xid', 'sess.xid']),
   esiLevelInLog: (view) => settings(view, 'beresp.do_esi', () => true),
   foldedAcls: logged,
   unknownMethods: (view) => builtinRequestSub(view, 'vcl_req_method'),

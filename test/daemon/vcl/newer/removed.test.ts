@@ -231,6 +231,11 @@ describe('the lint', () => {
       'import std as base; sub vcl_recv { base.cache_req_body(1KB); return (hash); }',
       [[4, 'release-request-body-failures']],
     ],
+    [
+      'sums of ids, but not those with text',
+      'sub vcl_recv { std.log("a" + req.xid); std.log(req.xid + 1); return (hash); }',
+      [[4, 'release-id-sums']],
+    ],
     ['ranges', 'sub vcl_recv { unset req.http.Range; return (hash); }', [[4, 'release-open-ranges']]],
     [
       'dates of objects',

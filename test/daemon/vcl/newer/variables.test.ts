@@ -101,6 +101,29 @@ describe('ids', () => {
     expect(received('if (req.xid) { set req.http.out = "is"; }').req.http.get('out')).toBe('is');
   });
 
+  it('are summed under 9.0, and joined with texts all the same', () => {
+    const sum = (expression: string): string | null => {
+      const t = task(
+        `sub vcl_recv { set req.http.out = ${expression}; return (pass); }`,
+        {},
+        { release: '9.0' },
+      );
+      t.run('recv');
+      return t.req.http.get('out');
+    };
+    expect([sum('req.xid + 1'), sum('1 + req.xid'), sum('req.xid + sess.xid')]).toEqual([
+      ...['1002', '1002', '1002'],
+    ]);
+    expect([sum('"a" + req.xid'), sum('req.xid + "a"'), sum('req.xid + req.url')]).toEqual([
+      ...['a1001', '1001a', '1001/path?b=2&a=1'],
+    ]);
+    expect([sum('req.xid'), sum('req.xid ~ "^1"'), sum('req.xid == "1001"')]).toEqual([
+      '1001',
+      'true',
+      'true',
+    ]);
+  });
+
   it('of a fetch are both, too', () => {
     const t = task('sub vcl_backend_fetch { if (bereq.xid == 1002) { set bereq.http.x = bereq.xid; } }');
     t.run('backend_fetch');
