@@ -108,7 +108,7 @@ export class WantedPart {
   private verdictOnPart(beresp: HttpMessage): PartVerdict {
     const { size, index, of, former, coming } = this;
     const known = of?.part ?? null;
-    const range = parseContentRange(beresp.get('content-range') ?? '');
+    const range = parseContentRange(beresp.getAll('content-range') ?? '');
     if (range === null || range.low < 0) return this.refuse('no range');
     const { low, high, total } = range;
     if (total < 0) return this.refuse('unknown length');
@@ -118,7 +118,7 @@ export class WantedPart {
     const declared = beresp.get('content-length');
     if (declared !== null && parseLength(declared) !== high - low + 1) return this.refuse('another length');
     if (of === null && low === 0 && high === total - 1) return 'whole';
-    const coding = beresp.get('content-encoding');
+    const coding = beresp.getAll('content-encoding');
     if (coding !== null && coding.toLowerCase() !== 'identity') return this.refuse(`coding ${coding}`);
     const validator = strongValidator(beresp);
     if (known !== null && validator !== known.validator) return this.change('has another validator');
@@ -171,11 +171,11 @@ export function askFor(bo: Asking): void {
   bo.askedRange = part?.range ?? null;
 }
 
-/** The validator that tells any two versions apart (RFC 9110 section 8.8): null for a weak ETag. */
+/** The validator that tells any two versions apart (RFC 9110 section 8.8): null for a weak ETag, and for several. */
 export function strongValidator(head: HttpMessage): string | null {
-  const etag = head.get('etag');
+  const etag = head.getAll('etag');
   if (etag !== null) return /^"[^"]*"$/.test(etag) ? etag : null;
-  const modified = head.get('last-modified');
+  const modified = head.getAll('last-modified');
   const changed = parseDate(modified ?? '');
   const made = parseDate(head.get('date') ?? '');
   return changed !== null && made !== null && made - changed >= 1 ? modified : null;

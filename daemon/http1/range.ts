@@ -12,10 +12,10 @@ const UNSATISFIABLE: RangeAnswer = { kind: 'unsatisfiable' };
 /** In the result `to` is exclusive. */
 export function answerRange(value: string, length: number): RangeAnswer {
   if (!/^bytes=/i.test(value)) return value.includes('=') ? WHOLE : UNSATISFIABLE;
-  const match = /^bytes=(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(value);
+  const match = /^bytes=(\d*)-(\d*)[ \t]*$/i.exec(value);
   if (match === null) return UNSATISFIABLE;
   const [, first = '', last = ''] = match;
-  if (first === '' && last === '') return UNSATISFIABLE;
+  if ((first === '' && last === '') || isTooBig(first) || isTooBig(last)) return UNSATISFIABLE;
   if (first === '') {
     const suffix = Number(last);
     if (suffix === 0 || length === 0) return UNSATISFIABLE;
@@ -26,6 +26,14 @@ export function answerRange(value: string, length: number): RangeAnswer {
   if (from >= length) return UNSATISFIABLE;
   const to = last === '' ? length : Math.min(length, Number(last) + 1);
   return { kind: 'part', from, to };
+}
+
+const MOST = '9223372036854775807';
+
+/** Whether it is above 2^63 - 1, Varnish's limit. That number itself is the end that some clients write who want everything. */
+function isTooBig(digits: string): boolean {
+  const number = digits.replace(/^0+/, '');
+  return number.length > MOST.length || (number.length === MOST.length && number > MOST);
 }
 
 /** Bytes of a body, `to` exclusive. */
@@ -110,9 +118,9 @@ export function rangeFault(value: string): string | null {
   const [, unit = '', low = '', hyphen = '', high = '', rest = ''] =
     /^([^=]*)=(\d*)(-?)(\d*)(.*)$/s.exec(value) ?? [];
   if (unit.toLowerCase() !== 'bytes') return 'Not Bytes';
-  if (low.length > 15) return 'Low number too big';
+  if (isTooBig(low)) return 'Low number too big';
   if (hyphen !== '-') return 'Missing hyphen';
-  if (high.length > 15) return 'High number too big';
+  if (isTooBig(high)) return 'High number too big';
   if (rest.trim() !== '') return 'Trailing stuff';
   if (low === '' && high === '') return 'Neither high nor low';
   if (low === '' && Number(high) === 0) return 'No low, high is zero';

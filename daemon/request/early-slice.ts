@@ -6,9 +6,8 @@ import { LookupAnswer, LookupQuery, LookupResult } from '../cache/lookup-query.t
 import { partKey, setOfNumber } from '../cache/part-facts.ts';
 import { startFetch } from '../fetch/fetch-machine.ts';
 import { type SlicedObject, WantedPart } from '../fetch/wanted-part.ts';
-import { requestedRange } from '../http1/range.ts';
 import type { Request } from '../transaction/request.ts';
-import { maySlice, sliceSize } from './first-part.ts';
+import { maySlice, rangeWithin, sliceSize } from './first-part.ts';
 
 /** Asks for the slice in which the range of a waiting request begins, unless it comes anyway. */
 export function askEarly(req: Request): void {
@@ -16,7 +15,7 @@ export function askEarly(req: Request): void {
   if (lookup.comingSet === 0 || settings.slice <= 0 || attempt.earlySlice >= 0) return;
   // If-Range is compared with the head, which is not there yet.
   if (!maySlice(req) || req.isHead || http.has('if-range')) return;
-  const range = requestedRange(http.get('range') ?? '');
+  const range = rangeWithin(http);
   if (range === null || range.low < 0) return;
   const size = sliceSize(settings.slice);
   const index = Math.floor(range.low / size);

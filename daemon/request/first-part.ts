@@ -3,12 +3,16 @@
 import { type Oc, OF_PART } from '../cache/objcore.ts';
 import { decodePart, LARGEST_PART, newSetNumber, type PartFacts, setOfNumber } from '../cache/part-facts.ts';
 import { type ComingHead, WantedPart } from '../fetch/wanted-part.ts';
+import type { HttpMessage } from '../http1/message.ts';
 import { requestedRange } from '../http1/range.ts';
 import type { Core } from '../transaction/core.ts';
 import type { Request } from '../transaction/request.ts';
 
 /** The least size of a slice in bytes: each has a head of its own. */
 const LEAST = 1024;
+
+/** No object is longer: numbers are exact up to here with a slice added. */
+const LONGEST = 2 ** 52;
 
 /** Of an object in slices what they are; null of others. */
 export function partOf({ cache }: Core, oc: Oc): PartFacts | null {
@@ -37,13 +41,19 @@ export function firstPart(req: Request, busyOc: Oc, staleOc: Oc): WantedPart | n
   if (settings.slice <= 0 && !settings.parts) return null;
   // A 304 confirms the slice that is there.
   if (former !== null) return new WantedPart(former.size, former.index, null, former, former.end);
-  const range = requestedRange(http.get('range') ?? '');
+  const range = rangeWithin(http);
   if (settings.slice <= 0) return partAsked(req, range);
   const size = sliceSize(settings.slice);
   const from = range === null || req.isHead ? 0 : Math.max(0, range.low);
   const part = new WantedPart(size, Math.floor(from / size), null);
   part.coming = announce(req, busyOc, size, part.index);
   return part;
+}
+
+/** The range that is asked for; null where no object is so long. */
+export function rangeWithin(http: HttpMessage): { low: number; high: number } | null {
+  const range = requestedRange(http.get('range') ?? '');
+  return range === null || range.low > LONGEST ? null : range;
 }
 
 /** Lets others know where slices of the object may be put before its head is there. */

@@ -389,6 +389,21 @@ describe('an object that cannot be kept in slices is fetched whole', () => {
     await whole([first(3), null]);
   });
 
+  it.each([{ etag: '"b"' }, { 'content-range': 'bytes 0-9/10' }])(
+    'when it contradicts itself: %o',
+    async (second) => {
+      file.reply = (_, range) =>
+        range === null
+          ? null
+          : respond(
+              '206 Partial Content',
+              { ETag: '"a"', 'Content-Range': `bytes ${range[0]}-${range[1] - 1}/${SIZE}`, ...second },
+              file.body.subarray(...range),
+            );
+      await whole([first(3), null]);
+    },
+  );
+
   it('in another coding', async () => {
     file.fields = { 'Content-Encoding': 'br' };
     await whole([first(3), null]);

@@ -25,6 +25,10 @@ test.each([
   ['bytes 0-9', 100, { kind: 'unsatisfiable' }],
   ['bytes', 100, { kind: 'unsatisfiable' }],
   ['bytes=99999999999999999999-', 100, { kind: 'unsatisfiable' }],
+  ['bytes=5-9223372036854775807', 100, { kind: 'part', from: 5, to: 100 }],
+  ['bytes=5-9223372036854775808', 100, { kind: 'unsatisfiable' }],
+  ['bytes=-9223372036854775807', 100, { kind: 'part', from: 0, to: 100 }],
+  ['bytes=00000000000000000000005-0000000000000000000000000006', 100, { kind: 'part', from: 5, to: 7 }],
 ])('%s of %i bytes', (value, length, answer) => {
   expect(answerRange(value, length)).toEqual(answer);
 });
@@ -46,6 +50,8 @@ test.each([
   ['bytes=5-x', 'Trailing stuff'],
   ['bytes=-0', 'No low, high is zero'],
   ['bytes=99999999999999999999-', 'Low number too big'],
+  ['bytes=0-9223372036854775807', null],
+  ['bytes=0-9223372036854775808', 'High number too big'],
 ])('%s: %s', (value, fault) => {
   expect(rangeFault(value)).toBe(fault);
 });
