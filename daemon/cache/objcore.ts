@@ -33,9 +33,10 @@ export const LRU_TICKS = 16;
 export const FETCHER = LRU_TIME;
 /** Position in the expiry heap plus one; 0 is not in it. */
 export const HEAP_POS = 21;
-/** The same word of an object that a purge or a ban has taken out of the index. */
+/** The same word of an object that was taken out of the index: by a purge or a ban, or by one that has its slices now. */
 export const WHY_GONE = HEAP_POS;
 export const INVALIDATED = -1;
+export const SLICES_PASSED_ON = -2;
 /** Neighbours among the objects of one key. */
 export const KEY_PREV = 22;
 export const KEY_NEXT = 23;

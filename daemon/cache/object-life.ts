@@ -93,13 +93,12 @@ export class ObjectLife {
     }
     objcores.set(oc, row.META, (meta & ~row.OF_INDEXED) | row.OF_DYING);
     expiryHeap.remove(oc);
-    objcores.set(oc, row.WHY_GONE, why);
+    objcores.set(oc, row.WHY_GONE, this.passesSlicesOn(oc, heir) ? row.SLICES_PASSED_ON : why);
     if (mailed) {
       events.removed(oc, this.lifetimes.endOf(oc));
       counters.exp_mailed++;
       counters.exp_received++;
     }
-    if ((meta & row.OF_PART) !== 0) this.dropSlices(oc, heir);
     this.lru.leave(oc);
     const oh = objcores.get(oc, row.OBJHEAD);
     objcores.set(oc, row.OBJHEAD, 0);
@@ -108,12 +107,17 @@ export class ObjectLife {
     this.deref(oc);
   }
 
-  /** No request can find the other slices of an object that has gone: their room is given back soon. */
-  private dropSlices(oc: Oc, heir: Oc): void {
+  private passesSlicesOn(oc: Oc, heir: Oc): boolean {
+    const part = heir === 0 ? null : this.partOf(oc);
+    return part?.isFirst === true && this.partOf(heir)?.set === part.set;
+  }
+
+  /** No request can find the other slices of an object that is about to be freed: their room is given back soon. Not before, as
+   * those who read the object go on with them. */
+  dropSlices(oc: Oc): void {
     const part = this.partOf(oc);
     if (part?.isFirst !== true) return;
     const { set } = part;
-    if (heir !== 0 && this.partOf(heir)?.set === set) return;
     this.state.defer(() => this.state.onSetGone(set));
   }
 
@@ -236,6 +240,8 @@ export class ObjectLife {
     const ban = objcores.get(oc, row.BAN);
     if (ban !== 0) bans.unref(ban);
     counters.n_objectcore--;
+    const isRemoved = (objcores.get(oc, row.META) & row.OF_DYING) !== 0;
+    if (isRemoved && objcores.get(oc, row.WHY_GONE) !== row.SLICES_PASSED_ON) this.dropSlices(oc);
     this.store.discard(oc);
   }
 }

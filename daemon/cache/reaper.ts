@@ -73,6 +73,7 @@ export class Reaper {
       // Only the index holds a reference.
       if (objcores.exchange(oc, row.REFS, 1, row.CLOSED)) {
         ocs[unused++] = oc;
+        this.life.dropSlices(oc);
       } else {
         inUse[used++] = oc;
       }
