@@ -100,7 +100,7 @@ export class LongTurns {
       .slice(0, MAX_TURNS);
     if (millis >= LONG)
       this.#events.take(
-        `${where} did nothing else for ${Math.round(millis)} ms: ${of === '' ? work : `${of}, ${work}`}`,
+        `${where} was held up for ${Math.round(millis)} ms: ${of === '' ? work : `${of}, ${work}`}`,
       );
   }
 

@@ -28,7 +28,7 @@ export class LoopDelay {
 
 /** Records the longest turns of a thread. */
 export interface TurnGauge {
-  /** The event loop was late by this much. */
-  lagged(millis: number): void;
+  /** The event loop was late by this much, and its thread had no processor for so long since the last call. */
+  lagged(millis: number, waited: number): void;
   longest(): { readonly millis: number } | null;
 }

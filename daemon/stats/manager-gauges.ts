@@ -6,6 +6,7 @@ import { WORKER_STATES, type WorkerStatus } from '../../protocol/tables/counters
 import type { MgtCounters } from './counter-fields.ts';
 import { LoopDelay, type TurnGauge } from './loop-delay.ts';
 import { processorShare, residentBytes } from './processor-share.ts';
+import { runDelay } from './run-delay.ts';
 
 /** Least milliseconds between two queries of the system: a little less than the readers' second. */
 const BETWEEN = 900;
@@ -23,6 +24,7 @@ export class ManagerGauges {
   private readonly look: () => WorkerLook;
   private readonly startedAt = Date.now();
   private readonly share = processorShare();
+  private readonly waited = runDelay();
   private askedAt = 0;
   private readonly watch: TurnGauge;
   private readonly delay = new LoopDelay(DELAY);
@@ -45,7 +47,7 @@ export class ManagerGauges {
     mgt.worker_silent = status === 'running' ? seconds(Math.max(written, changedAt), now) : 0;
     if (now - this.askedAt < BETWEEN && now >= this.askedAt) return;
     this.askedAt = now;
-    this.watch.lagged(this.delay.worst() / 1000);
+    this.watch.lagged(this.delay.worst() / 1000, this.waited());
     mgt.cpu = this.share();
     mgt.rss_bytes = residentBytes() ?? mgt.rss_bytes;
   }

@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import type { WrkCounters } from './counter-fields.ts';
 import { LoopDelay, type TurnGauge } from './loop-delay.ts';
 import { processorShare } from './processor-share.ts';
+import { runDelay } from './run-delay.ts';
 
 /** Milliseconds between delay samples: of a busy loop, and of an idle one, which each sample wakes. */
 const FINE = 20;
@@ -20,13 +21,14 @@ export function sampleWorkerGauges(wrk: WrkCounters, watch: TurnGauge): () => vo
   coarse.enable(true);
   let before = performance.eventLoopUtilization();
   const share = processorShare();
+  const waited = runDelay();
   return () => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     wrk.loop_busy = Math.round(utilization * 1000);
     wrk.loop_lag_us = Math.max(coarse.worst(), fine.worst());
-    watch.lagged(wrk.loop_lag_us / 1000);
+    watch.lagged(wrk.loop_lag_us / 1000, waited());
     wrk.longest_turn_us = Math.round((watch.longest()?.millis ?? 0) * 1000);
     fine.enable(utilization >= WORK);
     wrk.cpu = share();

@@ -78,11 +78,13 @@ export class TurnWatch {
     this.#add({ at: ended, millis, work: named.work, of: named.of });
   }
 
-  /** The runtime has measured a delay: notes a turn for it that no work has reported. */
-  lagged(millis: number): void {
+  /** The runtime has measured a delay: notes a turn for it that no work has reported. @param waited milliseconds in which the
+   * thread had no processor */
+  lagged(millis: number, waited: number): void {
     const now = this.#millis();
     const known = this.#lately.some((turn) => turn.at > now - millis - 2000 && turn.millis * 2 > millis);
-    if (millis >= NOTED && !known) this.#add({ at: now, millis, work: 'other work', of: '' });
+    const work = waited * 2 >= millis ? 'waiting for a processor' : 'other work';
+    if (millis >= NOTED && !known) this.#add({ at: now, millis, work, of: '' });
   }
 
   /** The longest of the last minute; null when none was noted. */

@@ -75,7 +75,7 @@ it('has health with its cause, commands, bans of programs and deaths of workers,
   expect(events(late).at(1)?.at).toBeGreaterThanOrEqual(began);
   const { stdout } = await proxy.adm('event.list');
   const listed = stdout.trimEnd().split('\n');
-  expect(listed.filter((line) => !line.includes('did nothing else for'))).toHaveLength(expected.length);
+  expect(listed.filter((line) => !line.includes('was held up for'))).toHaveLength(expected.length);
   watching.close();
   late.close();
 });

@@ -69,7 +69,7 @@ it.each([
   '%s is found under %s, in the list and among the events',
   async (path, work, of) => {
     const line = new RegExp(`thread 0 +\\d+ ms  \\w+ \\d+ GET ${path}, ${work}\n`);
-    const event = new RegExp(`turn +thread 0 did nothing else for \\d+ ms: \\w+ \\d+ GET ${path}, ${work}\n`);
+    const event = new RegExp(`turn +thread 0 was held up for \\d+ ms: \\w+ \\d+ GET ${path}, ${work}\n`);
     // Both have room for some of a minute: on a busy machine, where many turns are long, it takes several.
     const [found, text, events] = await until(
       'the turn',

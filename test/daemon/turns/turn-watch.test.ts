@@ -98,13 +98,16 @@ it('names outer work that took long besides', () => {
 it('gives a delay that nothing accounts for a name of its own', () => {
   spend(100, 'known');
   time += 50;
-  watch.lagged(110);
+  watch.lagged(110, 0);
   expect(works()).toEqual(['known']);
   time += 5000;
-  watch.lagged(300);
+  watch.lagged(300, 149);
   expect(works()).toEqual(['other work']);
-  watch.lagged(3);
+  watch.lagged(3, 3);
   expect(works()).toEqual(['other work']);
+  time += 5000;
+  watch.lagged(400, 200);
+  expect(works()).toEqual(['waiting for a processor']);
 });
 
 it('cuts what a client has named', () => {
