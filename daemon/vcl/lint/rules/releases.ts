@@ -176,6 +176,16 @@ function* unsets(view: ProgramView, name: string): Generator<Span> {
   }
 }
 
+/** Every use of variables as a value. */
+function* reads(view: ProgramView, names: readonly string[]): Generator<Span> {
+  const targets = new Set<Span>();
+  for (const { statement } of view.statements()) {
+    const changed = target(statement);
+    if (changed !== null) targets.add(changed.span);
+  }
+  for (const span of uses(view, names)) if (!targets.has(span)) yield span;
+}
+
 /** Sums of a variable and what is no constant text. */
 function* sums(view: ProgramView, names: readonly string[]): Generator<Span> {
   for (const e of view.expressions()) {
@@ -193,6 +203,7 @@ function* first(places: Generator<Span>): Generator<Span> {
 }
 
 const VIA = ['req.http.via', 'bereq.http.via', 'beresp.http.via', 'resp.http.via', 'obj.http.via'];
+const TIMEOUTS = ['connect', 'first_byte', 'between_bytes'].map((name) => `bereq.${name}_timeout`);
 const CONDITIONS = ['bereq.http.if-none-match', 'bereq.http.if-modified-since', 'beresp.was_304'];
 
 function isNoPath(s: Statement & { k: 'set' }): boolean {
@@ -217,6 +228,7 @@ const TOUCHES: Readonly<Partial<Record<ChangeName, Touches>>> = {
   strayContentRange: (view) => uses(view, ['beresp.http.content-range', 'resp.http.content-range']),
   sharedArrivals: (view) => settings(view, 'beresp.ttl', ({ value }) => isZero(value)),
   refreshState: (view) => uses(view, CONDITIONS),
+  shownTimeouts: (view) => reads(view, TIMEOUTS),
   pipeTimeouts: (view) => returns(view, 'pipe'),
   openRanges: (view) => uses(view, ['req.http.range', 'bereq.http.range', 'resp.http.content-range']),
   programRange: (view) => settings(view, 'bereq.http.range', () => true),

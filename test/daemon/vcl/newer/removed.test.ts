@@ -236,6 +236,11 @@ describe('the lint', () => {
       'sub vcl_recv { std.log("a" + req.xid); std.log(req.xid + 1); return (hash); }',
       [[4, 'release-id-sums']],
     ],
+    [
+      'timeouts that are read, but not those that are set',
+      'sub vcl_recv { return (hash); } sub vcl_backend_fetch { set bereq.connect_timeout = 1s; unset bereq.first_byte_timeout;\nstd.log(bereq.first_byte_timeout); }',
+      [[5, 'release-shown-timeouts']],
+    ],
     ['ranges', 'sub vcl_recv { unset req.http.Range; return (hash); }', [[4, 'release-open-ranges']]],
     [
       'dates of objects',
