@@ -78,6 +78,14 @@ export function limitSeconds(seconds: number): number {
   return seconds >= NEVER ? 0 : seconds;
 }
 
+/** The largest number that programs can print, in seconds; they read it for `never` (Varnish 7.5, changes-7.5). */
+const LONGEST = 999_999_999_999.999;
+
+/** A number as programs read it, which do not know `never`. */
+export function readableNumber(value: number): number {
+  return value >= NEVER ? LONGEST : value;
+}
+
 /** Maximum threads of a worker. */
 export const MOST_THREADS = 64;
 

@@ -1,7 +1,7 @@
 // Getters and setters of bereq.*, beresp.* and obj_stale.*. Setting a lifetime logs a TTL record, as Varnish does.
 
 import { createHash } from 'node:crypto';
-import { limitSeconds } from '../../../protocol/tables/params.ts';
+import { limitSeconds, readableNumber } from '../../../protocol/tables/params.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclBusyobj, VclContext, VclStaleObject } from '../../contract/context.ts';
 import { softFail } from '../../contract/failure.ts';
@@ -41,7 +41,7 @@ type TimeoutParam = keyof VclBusyobj['params'];
 /** A timeout that is not set reads as 0 in 7.1, and since 7.5 as what the parameter says. */
 function shownTimeout(c: VclContext, own: number, param: TimeoutParam): number {
   if (own >= 0) return own;
-  return c.vcl.changes.shownTimeouts ? bo(c).params[param] : 0;
+  return c.vcl.changes.shownTimeouts ? readableNumber(bo(c).params[param]) : 0;
 }
 
 export const backendVariables = {

@@ -1,5 +1,6 @@
 // Actions of the language, and helpers for backends, objects and storages.
 
+import { readableNumber } from '../../../protocol/tables/params.ts';
 import { RETURN } from '../../../protocol/tables/returns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import type { Director, VclBusyobj, VclContext, VclRequest } from '../../contract/context.ts';
@@ -30,7 +31,7 @@ export function trace(ctx: VclContext, point: string): void {
 
 /** `param.<name>`: seconds, bytes or a number, by the parameter. */
 export function parameterValue(ctx: VclContext, name: string): number {
-  return Number(ctx.host.param(name));
+  return readableNumber(Number(ctx.host.param(name)));
 }
 
 /** ban(): a failure is logged and does not fail the task. */

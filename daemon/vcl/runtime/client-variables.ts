@@ -2,6 +2,7 @@
 // derive from tables/variables.ts (`req.url` is get_req_url). The checker guarantees that the state has them.
 
 import { createHash } from 'node:crypto';
+import { readableNumber } from '../../../protocol/tables/params.ts';
 import type { Director, VclContext, VclObject, VclRequest, VclSession } from '../../contract/context.ts';
 import { softFail } from '../../contract/failure.ts';
 import { VclIp } from './ip.ts';
@@ -206,7 +207,7 @@ export const clientVariables = {
   unset_sess_idle_send_timeout: (c: VclContext) => {
     sess(c).idleSendTimeout = Number(c.host.param('idle_send_timeout'));
   },
-  get_sess_send_timeout: (c: VclContext) => sess(c).sendTimeout,
+  get_sess_send_timeout: (c: VclContext) => readableNumber(sess(c).sendTimeout),
   set_sess_send_timeout: (c: VclContext, v: number) => {
     sess(c).sendTimeout = Math.max(0, v);
   },

@@ -1,6 +1,7 @@
 // Variables of Varnish 7.2 to 9.0, which every program may use; their places are those of vcl-var(7) of 9.0.
 import { describe, expect, it } from 'vitest';
 import { compile } from '../../../../daemon/extensions/compile-with-builtins.ts';
+import { NEVER } from '../../../../protocol/tables/params.ts';
 import { Tag } from '../../../../protocol/tables/tags.ts';
 import { host, load, type Task, task, taskOf } from '../fake-task.ts';
 
@@ -69,6 +70,23 @@ describe('a timeout that is unset', () => {
       expect(asked).toEqual([name]);
     },
   );
+
+  it('is the largest number in text where the parameter says never, as in 7.7.0', () => {
+    const longest = '999999999999.999';
+    const fetch = task(
+      'sub vcl_backend_fetch { set bereq.http.a = bereq.connect_timeout; set bereq.http.b = param.connect_timeout; }',
+      {},
+      { release: '9.0' },
+    );
+    Object.assign(fetch.bo.params, { connect_timeout: NEVER });
+    fetch.ctx.host = { ...host, param: () => NEVER };
+    fetch.run('backend_fetch');
+    expect([fetch.bo.bereq.get('a'), fetch.bo.bereq.get('b')]).toEqual([longest, longest]);
+    const request = task('sub vcl_recv { set req.http.a = sess.send_timeout; return (pass); }');
+    Object.assign(request.req, { session: { ...request.req.session, sendTimeout: NEVER } });
+    request.run('recv');
+    expect(request.req.http.get('a')).toBe(longest);
+  });
 
   it('can be unset before a pipe, too, where only connecting has a timeout to read', () => {
     expect(refusal('sub vcl_pipe { unset bereq.first_byte_timeout; unset bereq.connect_timeout; }')).toBe(
