@@ -12,7 +12,7 @@ import type { Oc } from '../cache/objcore.ts';
 import type { NewObject, ObjectTier, TierLookups, TierOutcome } from '../cache/object-tier.ts';
 import type { TierBody, TierEvents } from '../cache/tier-events.ts';
 import { checkObjects, type DiskReport } from './disk-check.ts';
-import { DirectoryFiles, type DiskFiles } from './disk-files.ts';
+import type { DiskFiles } from './disk-files.ts';
 import { readNote, writeNote } from './disk-note.ts';
 import { type DiskFigures, type DiskSync, sizes } from './disk-options.ts';
 import type { DiskHit } from './disk-reader.ts';
@@ -58,6 +58,8 @@ export interface DiskTierParts {
   readonly report: (text: string) => void;
   /** Absent with one thread. */
   readonly underway?: Underway;
+  /** Why the files are not to be touched: without their lock another process may write them. */
+  readonly fault?: Error;
 }
 
 export class DiskTier implements TierEvents, TierLookups {
@@ -89,14 +91,11 @@ export class DiskTier implements TierEvents, TierLookups {
   }
 
   /** Takes over a directory, which exists. One that cannot be opened is off, and memory serves alone; never fails. */
-  static async open(path: string, size: number, parts: DiskTierParts): Promise<DiskTier> {
-    return DiskTier.over(new DirectoryFiles(path), size, parts);
-  }
-
   static async over(files: DiskFiles, size: number, parts: DiskTierParts): Promise<DiskTier> {
     const tier = new DiskTier(files, parts);
     const { now, sync, seed } = parts;
     try {
+      if (parts.fault !== undefined) throw parts.fault;
       tier.store = await DiskStore.open(
         files,
         { ...sizes(size), waitingBytes: MOST_WAITING, deadline: DEADLINE, now, sync, seed },

@@ -1,5 +1,6 @@
 // The lock of a disk tier's directory, held by the worker: a new manager's worker may start while one without a manager ends.
 
+import { readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeLock } from '../../protocol/files/lock-file.ts';
 
@@ -7,12 +8,38 @@ import { takeLock } from '../../protocol/files/lock-file.ts';
 const PAUSE = 50;
 const TRIES = 100;
 
-/** Locks a directory for this process; returns what releases it. Fails when another process holds it. */
-export async function lockDisk(path: string): Promise<() => void> {
+/** The lock, or the file system's error if there is none: memory can serve alone then. */
+export interface DiskLock {
+  readonly release: () => void;
+  readonly fault: Error | null;
+}
+
+/** Locks a directory for this process. Fails when another process holds it. */
+export async function lockDisk(path: string): Promise<DiskLock> {
   for (let left = TRIES; ; left--) {
-    const { holder, release } = takeLock(join(path, 'lock'));
-    if (release !== undefined) return release;
-    if (left === 0) throw new Error(`Process ${holder} already uses ${path}`);
+    const { holder, release } = attempt(path);
+    if (holder instanceof Error) return { release: () => undefined, fault: holder };
+    if (release !== undefined) return { release, fault: null };
+    if (left === 0)
+      throw new Error(`Process ${holder} already uses the disk tier's directory '${nameOf(path)}'`);
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+}
+
+/** A full disk has no room for the lock, one with errors does not read it. */
+function attempt(path: string): { holder?: number | Error | undefined; release?: (() => void) | undefined } {
+  try {
+    return takeLock(join(path, 'lock'));
+  } catch (error) {
+    return { holder: error as Error };
+  }
+}
+
+/** The worker knows the directory as a descriptor. */
+function nameOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return path;
   }
 }

@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto';
 import type { BackendEnvironment } from '../backend/backend-surroundings.ts';
 import type { VclHost } from '../contract/context.ts';
 import type { FleetReceipt, FleetService } from '../contract/invalidation.ts';
+import { DirectoryFiles } from '../disk/disk-files.ts';
 import { DISK_SYNC } from '../disk/disk-options.ts';
 import { DiskTier, type Underway } from '../disk/disk-tier.ts';
 import { SharedTier } from '../disk/shared-tier.ts';
@@ -250,8 +251,9 @@ export class Worker extends WorkerCore implements AcceptorHost {
   }
 
   private async openTier({ path, size, name }: DiskSpec, underway?: Underway): Promise<DiskTier> {
-    this.unlockDisk = await lockDisk(path);
-    return DiskTier.open(path, size, {
+    const { release, fault } = await lockDisk(path);
+    this.unlockDisk = release;
+    return DiskTier.over(new DirectoryFiles(path), size, {
       cache: this.cache,
       now: () => this.clock.now(),
       sync: () => DISK_SYNC[this.params.disk_sync] ?? 'group',
@@ -261,6 +263,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
       seed: () => [randomInt(2 ** 32), randomInt(2 ** 32)],
       report: (text) => this.report(`Storage ${name}: ${text}`),
       ...(underway !== undefined && { underway }),
+      ...(fault !== null && { fault }),
     });
   }
 

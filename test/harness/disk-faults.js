@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 const TIER = /\/(segment|journal)-\d+/;
+const LOCK = /\/self\/fd\/\d+\/lock/;
 const file = process.env.DISK_FAULT;
 const pipe = fs.openSync(process.env.DISK_PIPE, fs.constants.O_RDWR);
 const ofTier = new Set();
@@ -40,6 +41,10 @@ replace('read', (read) => (fd, ...rest) => {
   if (now === 'broken') setImmediate(rest.at(-1), failure('EIO'), 0);
   else if (now === 'slow') read(pipe, Buffer.alloc(1), 0, 1, null, () => read(fd, ...rest));
   else read(fd, ...rest);
+});
+replace('writeFileSync', (write) => (path, ...rest) => {
+  if (LOCK.test(path) && fault() === 'full') throw failure('ENOSPC');
+  write(path, ...rest);
 });
 replace('fdatasync', (sync) => (fd, callback) => {
   if (ofTier.has(fd) && fault() === 'unsynced')

@@ -161,3 +161,14 @@ it('keeps objects in memory while the disk is full, reports it, and writes again
   await body('/later');
   await proxy.counterReaches('SMD.s1.c_write', written + 1);
 });
+
+it('serves from memory alone when it starts on a full disk', async () => {
+  fault('full');
+  await proxy.killWorker();
+  expect(await body('/after')).toBe('/after');
+  expect(await body('/after')).toBe('/after');
+  expect(fetches.get('/after')).toBe(1);
+  expect((await proxy.adm('event.list')).stdout).toContain(
+    'The disk tier cannot be opened, memory serves alone: ENOSPC',
+  );
+});
