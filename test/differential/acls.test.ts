@@ -77,6 +77,7 @@ async function play(box: Sandbox, product: Product): Promise<Answers<string>> {
       const r = await fetchOnce(proxy.port, `/${i}`);
       seen.push(`${r.status}${r.fields.find(([n]) => n.toLowerCase() === 'v')?.[1] ?? ''}\n`);
     }
+    await proxy.requestsLogged(LISTS.length);
     let at = -1;
     for (const line of (await proxy.log('-g', 'raw', '-i', 'ReqURL,VCL_acl')).split('\n')) {
       const [, tag, data] = /^\s*\d+ (\S+)\s+c (.*)$/.exec(line) ?? [];

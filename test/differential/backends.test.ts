@@ -7,6 +7,7 @@ import { freePort } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
+import { countersAtRest } from './runner.ts';
 
 const answered = recording('backends');
 
@@ -21,6 +22,9 @@ const answering =
     if (received.endsWith('\r\n\r\n')) socket.end(Buffer.from(text, 'latin1'));
   };
 
+/** Requests of `slow` that are still to be answered. */
+const slowAnswers: (() => void)[] = [];
+
 const MANNERS: Record<string, Manner> = {
   good: answering(OK),
   keep: (socket, received) => {
@@ -31,7 +35,7 @@ const MANNERS: Record<string, Manner> = {
     else socket.destroy();
   },
   slow: (socket, received) => {
-    if (received.endsWith('\r\n\r\n')) setTimeout(() => socket.write(OK), 500);
+    if (received.endsWith('\r\n\r\n')) slowAnswers.push(() => socket.write(OK));
   },
   hang: () => undefined,
   busy: answering('HTTP/1.1 503 Busy\r\n\r\n'),
@@ -207,8 +211,9 @@ async function play(box: Sandbox, product: Product): Promise<Answers<Part>> {
     for (const name of ['gone', 'nobody', 'once', 'once', 'p_hang', 'probed', 'p_busy']) await get(name);
     // The second comes while the first is under way, and pipes count as well.
     const first = get('full');
-    await delay(150);
+    await until('the first is under way', () => slowAnswers.length > 0);
     await get('full');
+    for (const answer of slowAnswers.splice(0)) answer();
     await first;
     await get('piped', { pipe: '1' });
     await get('piped', { pipe: '1', connection: 'x-foo' });
@@ -224,7 +229,7 @@ async function play(box: Sandbox, product: Product): Promise<Answers<Part>> {
     await list(proxy, lists, ['p_*', '-j -p p_busy']);
     await get('p_busy');
     lists.push((await proxy.adm('backend.set_health', 'other.*', 'sick')).stdout);
-    await delay(1100);
+    await proxy.requestsLogged(answers.length);
     return new Map<string, Part>([
       ['answers', answers],
       ['fetches', await fetches(proxy)],
@@ -292,7 +297,7 @@ async function fetches(proxy: RunningProxy): Promise<string[]> {
 }
 
 async function counters(proxy: RunningProxy): Promise<Record<string, number>> {
-  const all = Object.entries(await proxy.counters());
+  const all = Object.entries(await countersAtRest(proxy));
   const main = /^MAIN\.(backend_(unhealthy|busy|fail|reuse|recycle|retry|conn|req)|n_backend|s_pipe)$/;
   const wanted = all.filter(([name]) => name.startsWith('VBE.') || main.test(name));
   // Varnish counts the bytes of a first try again with those of the second.

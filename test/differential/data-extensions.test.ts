@@ -66,10 +66,8 @@ async function play(product: Product, program: string, all: readonly Sent[]): Pr
       const lines = output.split('\r\n').filter((l, i) => i === 0 || /^[rs]: /.test(l));
       seen.push(lines.join(' | '));
     }
-    const logged = await until('the whole log', async () => {
-      const all = await records(proxy);
-      return all.size >= seen.length ? all : null;
-    });
+    await proxy.requestsLogged(seen.length);
+    const logged = await records(proxy);
     return seen.map((s, n) => [s, ...(logged.get(n) ?? [])].join('; '));
   } finally {
     await proxy.stop();

@@ -61,6 +61,7 @@ async function play(box: Sandbox, product: Product, feature: string, from: numbe
     const { status, complete, body } = await fetchOnce(proxy.port, `/doc/${n}`, { host: 'page.test' });
     texts.push(`${status} ${complete} ${shortened(body)}`);
   }
+  await proxy.requestsLogged(to - from);
   const log = await proxy.log('-g', 'raw', '-i', 'BereqURL,ESI_xmlerror');
   const urls = new Map<string, number>();
   for (const line of log.split('\n')) {

@@ -113,6 +113,7 @@ async function played(varnish: RunningProxy, from: number, to: number): Promise<
   const texts: string[] = [];
   for (let n = from; n < to; n++)
     texts.push((await fetchOnce(varnish.port, `/doc/${n}`, { host: 'page.test' })).body.toString('latin1'));
+  await varnish.requestsLogged(to - from);
   const log = await varnish.log('-g', 'raw', '-i', 'BereqURL,ESI_xmlerror');
   const fetches = new Map<string, number>();
   for (const line of log.split('\n')) {

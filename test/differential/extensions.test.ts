@@ -57,9 +57,8 @@ sub vcl_synth {
 }
 
 /** Records of each request by its URL, as "Tag text". */
-async function recordsByUrl(proxy: RunningProxy): Promise<Map<string, string[]>> {
-  // Both flush a session's records when it ends or its buffer is full.
-  await delay(600);
+async function recordsByUrl(proxy: RunningProxy, requests: number): Promise<Map<string, string[]>> {
+  await proxy.requestsLogged(requests);
   const byUrl = new Map<string, string[]>();
   let records: string[] = [];
   for (const line of (await proxy.log('-g', 'request', '-i', 'ReqURL,VCL_Error,VCL_Log')).split('\n')) {
@@ -89,7 +88,7 @@ async function playCalls(box: Sandbox, product: Product, cases: readonly string[
     seen.push(`${r.status} ${values.map(([name, value]) => `${name}=${value}`).join(' ')}`);
     connection.close();
   }
-  const records = await recordsByUrl(proxy);
+  const records = await recordsByUrl(proxy, cases.length);
   await proxy.stop();
   return seen.map((s, i) => [s, ...(records.get(`/${i}`) ?? [])].join('; '));
 }
@@ -155,7 +154,7 @@ async function playTasks(box: Sandbox, product: Product): Promise<string[]> {
       );
     }
   }
-  const records = await recordsByUrl(proxy);
+  const records = await recordsByUrl(proxy, TASKS.length);
   for (const [url] of TASKS) seen.push(`${url}: ${(records.get(url) ?? []).join('; ')}`);
   await proxy.stop();
   await origin.close();

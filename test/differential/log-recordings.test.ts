@@ -60,8 +60,7 @@ describe.skipIf(fieldTool === null)('recordings', () => {
       });
       running.set(product, proxy);
       for (const url of URLS) await fetchOnce(proxy.port, url);
-      // The last records are written after the response.
-      await delay(300);
+      await proxy.requestsLogged(URLS.length);
       const done = await tool(product, 'log', ['-n', proxy.dir, '-d', '-g', 'raw', '-w', file(product)]);
       expect(done.code, done.stderr).toBe(0);
     }

@@ -250,10 +250,8 @@ describe.skipIf(missing.length > 0)('live', () => {
     for (const product of ['varnish', 'proxyd'] as const) {
       const proxy = await startProxy(box, { product, program });
       for (const path of paths) await proxy.get(path, { fields: { 'X-A': 'a b' } });
-      const lines = await until('all lines', async () => {
-        const { out } = await say(product, 'ncsa', ['-n', proxy.dir, '-d', '-b', '-c', '-F', format]);
-        return out.split('\n').length > 10 ? out : null;
-      });
+      await proxy.requestsLogged(paths.length);
+      const lines = (await say(product, 'ncsa', ['-n', proxy.dir, '-d', '-b', '-c', '-F', format])).out;
       const urls = (await say(product, 'top', ['-n', proxy.dir, '-1', '-i', 'ReqURL,BereqURL'])).out;
       output[product] = { lines: lines.split('\n').sort().join('\n'), urls };
       await proxy.stop();

@@ -316,6 +316,8 @@ async function travel(box: Sandbox, product: Product): Promise<string[]> {
     await proxy.adm('vcl.label', 'lmid', 'boot');
     await get('/active-label-moved');
     for (const r of origin.requests) seen.push(`origin ${r.head.split('\r\n')[0]} ${/intop/i.test(r.head)}`);
+    // Each is asked once, and three through labels that are moved.
+    await proxy.requestsLogged(REQUESTS.length + 3);
     const log = await proxy.log(
       '-g',
       'session',

@@ -340,7 +340,7 @@ class Played {
   async #log(args: readonly string[]): Promise<void> {
     this.#connection?.close();
     this.#connection = null;
-    await delay(200);
+    await this.#proxy.settled();
     const text = await this.#proxy.log(...args, '-q', `ReqHeader:host eq "${this.#host}"`);
     for (const group of parseGroups(text)) this.lines.push(...normaliseGroup(group, this.ids));
   }

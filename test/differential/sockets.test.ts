@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bytes, IPV4, IPV6, SIGNATURE, TLS, tlv, v1, v2, v2WithChecksum } from '../daemon/net/proxy-bytes.ts';
 import { freePort } from '../harness/origin.ts';
-import { delay, Sandbox } from '../harness/processes.ts';
+import { Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { exchange, type Place } from '../harness/raw-exchange.ts';
 import { type Answers, type Reference, recording } from './recording.ts';
+import { countersAtRest } from './runner.ts';
 
 const answers = recording('sockets');
 const counted = recording('socket-counters');
@@ -162,11 +163,14 @@ async function play(
       await note(`a preamble to ${place}`, places[place], join(v1(TCP4), GET), false);
       await note(`a local preamble to ${place}`, places[place], join(v2(0x20, 0), GET), false);
     }
-    await delay(1200);
-    const found = sessions(await proxy.log('-g', 'raw'), [port, proxy.port]).filter(
-      (records) => !records.some((r) => r.startsWith('SessOpen') && !/ (a0|pp|un|up) /.test(r)),
-    );
     const names = [...seen.keys()];
+    const found = await until('the ends of all sessions', async () => {
+      const all = sessions(await proxy.log('-g', 'raw'), [port, proxy.port]).filter(
+        (records) => !records.some((r) => r.startsWith('SessOpen') && !/ (a0|pp|un|up) /.test(r)),
+      );
+      const ended = all.filter((records) => records.some((r) => r.startsWith('SessClose')));
+      return all.length >= names.length && ended.length === all.length && all;
+    });
     // The first sessions are those that waited for the daemon.
     found.slice(-names.length).forEach((records, i) => {
       (seen.get(names[i] as string) as Seen).log = records.map((r) => r.replaceAll(path, 'PATH'));
@@ -179,7 +183,7 @@ async function play(
 
 /** @param others sessions that waited for the daemon, more of them if its start took longer */
 async function closeCounters(proxy: RunningProxy, others: number): Promise<Record<string, number>> {
-  const all = await proxy.counters();
+  const all = await countersAtRest(proxy);
   for (const name of ['MAIN.sess_conn', 'MAIN.sess_closed']) all[name] = (all[name] ?? 0) - others;
   const wanted = Object.entries(all).filter(
     ([name, value]) => /^MAIN\.(sc_|sess_closed|sess_conn|sess_fail)/.test(name) && value > 0,

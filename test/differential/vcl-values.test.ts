@@ -57,6 +57,7 @@ async function play(box: Sandbox, product: Product): Promise<Answers<string>> {
       const field = (name: string): string => r.fields.find(([n]) => n.toLowerCase() === name)?.[1] ?? '-';
       seen.push(`${r.status} ${r.reason} ${field('v')} ${field('done')}`);
     }
+    await proxy.requestsLogged(LINES.length);
     let at = -1;
     for (const line of (await proxy.log('-g', 'request', '-i', 'ReqURL,VCL_Error')).split('\n')) {
       const record = /^-+\s+(\w+)\s+(.*)$/.exec(line);

@@ -143,6 +143,20 @@ export class RunningProxy {
     });
   }
 
+  /** Waits until the log has at least this many requests of clients, each with its end and the ends of all transactions
+   * that are linked to it: a client has its answer before that. */
+  async requestsLogged(count: number): Promise<void> {
+    let found = { requests: 0, open: ['all'] };
+    await until(`${count} requests in the log`, async () => {
+      found = transactionsOf(await this.log('-g', 'raw', '-i', 'Begin,Link,End'));
+      return found.requests >= count && found.open.length === 0;
+    }).catch((cause: unknown) => {
+      throw new Error(`${found.requests} of ${count} requests in the log, without end: ${found.open}`, {
+        cause,
+      });
+    });
+  }
+
   /** Waits until this many client connections are open: a thread that has not noticed closed ones yet is given fewer. */
   async connectionsOpen(count: number): Promise<void> {
     await until(`${count} open connections`, async () => {
@@ -156,17 +170,29 @@ export class RunningProxy {
    * storages, the edge and the process may be a second old. */
   async counters(): Promise<Record<string, number>> {
     if (this.product === 'proxyd') {
-      const asked = Date.now();
-      // Without a worker nothing is published.
-      const isOver = (): boolean =>
-        Date.now() > asked + 20_000 || (Date.now() > asked + 1200 && this.workerPid() === null);
-      while (countersTime(this.dir) <= asked && !isOver()) await delay(10);
+      await this.#published();
       return readCounters(this.dir);
     }
     const done = await tool('varnish', 'stat', ['-n', this.dir, '-j']);
     if (done.code !== 0) throw new Error(`stat tool: exit ${done.code}, ${done.stderr}`);
     const parsed = JSON.parse(done.stdout) as { counters: Record<string, { value: number }> };
     return Object.fromEntries(Object.entries(parsed.counters).map(([name, c]) => [name, c.value]));
+  }
+
+  /** Waits until ours has published everything that was counted before the call. */
+  async #published(): Promise<void> {
+    const asked = Date.now();
+    // Without a worker nothing is published.
+    const isOver = (): boolean =>
+      Date.now() > asked + 20_000 || (Date.now() > asked + 1200 && this.workerPid() === null);
+    while (countersTime(this.dir) <= asked && !isOver()) await delay(10);
+  }
+
+  /** Waits until every thread of ours has been through its event loop twice since the call: what was answered before has
+   * been logged. Varnish has a fifth of a second. */
+  async settled(): Promise<void> {
+    if (this.product === 'varnish') await delay(200);
+    else for (let i = 0; i < 2; i++) await this.#published();
   }
 
   /** Waits until a counter has at least this value; counters may lag the traffic by a second. */
@@ -281,6 +307,25 @@ export async function startProxy(box: Sandbox, options: ProxyOptions): Promise<R
 /** A minimal program with one backend. */
 export function backendProgram(originPort: number, body = ''): string {
   return `vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "${originPort}"; }\n${body}`;
+}
+
+/** Requests of clients that have ended in a raw log, and ids of requests and fetches whose end is still to come. */
+function transactionsOf(log: string): { requests: number; open: string[] } {
+  const expected = new Set<string>();
+  const fromClients = new Set<string>();
+  const ended = new Set<string>();
+  for (const line of log.split('\n')) {
+    const [, id = '', tag, text = ''] = /^ *(\d+) (Begin|Link|End) +\S ?(.*)$/.exec(line) ?? [];
+    const [kind, other = '', reason] = text.split(' ');
+    if (tag === 'End') ended.add(id);
+    if (kind !== 'req' && kind !== 'bereq') continue;
+    expected.add(tag === 'Link' ? other : id);
+    if (tag === 'Begin' && reason === 'rxreq') fromClients.add(id);
+  }
+  return {
+    requests: [...fromClients].filter((id) => ended.has(id)).length,
+    open: [...expected].filter((id) => !ended.has(id)),
+  };
 }
 
 /** When the values of a counters file were taken, in milliseconds since the epoch: written after them. */

@@ -21,9 +21,7 @@ beforeAll(async () => {
   for (const path of ['/one', '/one', '/missing', '/broken']) {
     await proxy.get(path, { fields: { 'X-Mark': path.slice(1, 4), 'User-Agent': 'smoke' } });
   }
-  await until('all of it in the log', async () =>
-    (await proxy.log('-q', 'ReqURL eq "/broken"')).includes('End'),
-  );
+  await proxy.requestsLogged(4);
 });
 afterAll(async () => {
   await box.dispose();

@@ -196,8 +196,8 @@ it('replies with what was done here and there', async () => {
   expect(JSON.parse(ban.body.toString())).toMatchObject({ edge: { state: 'rejected' } });
   expect((await ask('/', 'BAN', { 'x-ban': 'nonsense' })).status).toBe(400);
   await drained();
-  const log = await proxy.log('-g', 'raw', '-i', 'Notice');
-  expect(log).toMatch(new RegExp(`vxid \\d+ queue ${reply.edge.id} acked purge fake-\\d+`));
+  const acked = new RegExp(`vxid \\d+ queue ${reply.edge.id} acked purge fake-\\d+`);
+  await proxy.logged(acked, '-g', 'raw', '-i', 'Notice');
 });
 
 it('a ban that the edge refuses is a failure for the script that gave it', async () => {

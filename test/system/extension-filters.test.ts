@@ -103,9 +103,8 @@ describe('filters of a file', () => {
   it('cut a delivery and fail a fetch when they throw', async () => {
     expect((await proxy.get('/slow', naming('bad'))).complete).toBe(false);
     expect((await proxy.get('/bad_fetch')).status).toBe(503);
-    const log = await proxy.log('-g', 'raw');
-    expect(log).toMatch(/ Error +c Filter bad: on purpose/);
-    expect(log).toMatch(/ FetchError +b Filter bad_fetch: on purpose/);
+    await proxy.logged(/ Error +c Filter bad: on purpose/, '-g', 'raw');
+    await proxy.logged(/ FetchError +b Filter bad_fetch: on purpose/, '-g', 'raw');
   });
 
   it('are known to the programs that import them, under a name of their own', async () => {

@@ -133,12 +133,14 @@ describe('the sample in JavaScript', () => {
     }
     expect(await x(proxy)).toBe('200 went on');
     expect(proxy.workerPid()).toBe(worker);
-    expect((await errorsOf(proxy)).slice(-4)).toEqual([
-      'sample.throw_error: thrown on purpose',
-      'not /refuse',
-      'sample.wrong_type() returned string seven, not INT',
-      "sample.promise() returned a promise: its row has no 'waits'",
-    ]);
+    await expect
+      .poll(async () => (await errorsOf(proxy)).slice(-4))
+      .toEqual([
+        'sample.throw_error: thrown on purpose',
+        'not /refuse',
+        'sample.wrong_type() returned string seven, not INT',
+        "sample.promise() returned a promise: its row has no 'waits'",
+      ]);
   });
 
   it('fails the load from vcl_init, in words', async () => {
@@ -179,10 +181,9 @@ describe.skipIf(native.missing !== undefined)('the sample in C', () => {
     expect((await proxy.get('/refuse')).status).toBe(503);
     expect(await x(proxy)).toBe('200 hello C');
     expect(proxy.workerPid()).toBe(worker);
-    expect((await errorsOf(proxy)).slice(-2)).toEqual([
-      'sample_c.throw_error: thrown on purpose',
-      'no, says C',
-    ]);
+    await expect
+      .poll(async () => (await errorsOf(proxy)).slice(-2))
+      .toEqual(['sample_c.throw_error: thrown on purpose', 'no, says C']);
     const refused = await load(proxy, 'unwanted', program(from, 'sample_c.add(1);'));
     expect(refused.text).toContain('sample_c: not this program');
   });

@@ -56,7 +56,7 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
       { port: proxy.port },
       'GET http://other.example HTTP/1.1\r\nHost: other.example\r\nConnection: close\r\n\r\n',
     );
-    await proxy.logged(/ReqTarget.*other\.example/, '-g', 'request');
+    await proxy.requestsLogged(9);
   });
   afterAll(() => proxy.stop());
 

@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Random } from '../fuzz/random.ts';
 import { ClientConnection, field, type Response } from '../harness/http-client.ts';
-import { delay, Sandbox } from '../harness/processes.ts';
+import { delay, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { faultIn, numbersIn, numbersOf, VersionedOrigin } from '../harness/versioned-origin.ts';
 
@@ -132,6 +132,10 @@ describe.each([1, 2])('pages over many turns, with %i threads', (threads) => {
   it.runIf(threads === 1)('a page whose fragments are all there begins none before its turn', async () => {
     const path = '/e6/e30/n/2';
     for (let i = 0; i < 2; i++) await (await ask(path, '')).response();
+    await until('both pages in the log', async () => {
+      const ends = await proxy.log('-c', '-g', 'vxid', '-q', `ReqURL eq "${path}"`, '-i', 'ReqAcct');
+      return (ends.match(/ReqAcct/g) ?? []).length === 2;
+    });
     const fragments = new Map<number, number[]>();
     for (const line of (await proxy.log('-g', 'raw', '-i', 'Link')).split('\n')) {
       const [, page, fragment] = /^ *(\d+) Link +c req (\d+) esi$/.exec(line) ?? [];

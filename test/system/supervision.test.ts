@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connect } from '../../console/client/client.ts';
 import { WORKDIR_FILES } from '../../protocol/workdir.ts';
+import { backAtOnce, timed } from '../harness/at-once.ts';
 import { freePort, Origin, respond } from '../harness/origin.ts';
 import { alive, delay, processTree, run, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, command, daemonArguments, RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -12,18 +13,14 @@ import { backendProgram, command, daemonArguments, RunningProxy, startProxy } fr
 const box = new Sandbox('proxyd-sup');
 let origin: Origin;
 let proxy: RunningProxy;
-/** Milliseconds in which a daemon starts here and now. */
-let starting = 0;
 
 beforeAll(async () => {
   origin = await Origin.start();
   origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
-  const began = performance.now();
   proxy = await startProxy(box, {
     program: backendProgram(origin.port, 'sub vcl_deliver { set resp.http.X-Program = "boot"; }'),
     params: { default_grace: '33' },
   });
-  starting = performance.now() - began;
 });
 afterAll(async () => {
   await box.dispose();
@@ -36,8 +33,15 @@ function worker(p: RunningProxy): number {
   return pid;
 }
 
-/** Milliseconds in which a service is back that starts again at once: the goal is a second, of which most is its start. */
-const atOnce = (): number => 1000 + 3 * starting;
+/** Milliseconds in which a daemon starts here and now. */
+async function starting(): Promise<number> {
+  let another: RunningProxy | undefined;
+  const ms = await timed(async () => {
+    another = await startProxy(box, { backend: `127.0.0.1:${origin.port}` });
+  });
+  await another?.stop();
+  return ms;
+}
 
 describe('kill -9 of the worker', () => {
   afterAll(async () => {
@@ -52,14 +56,15 @@ describe('kill -9 of the worker', () => {
     expect(loaded).toMatchObject({ code: 0 });
     expect((await proxy.adm('vcl.use', 'second')).code).toBe(0);
     expect((await proxy.adm('param.set', 'default_ttl', '77')).code).toBe(0);
-    const before = worker(proxy);
-    process.kill(before, 'SIGKILL');
-    const killed = performance.now();
-    const answer = await until('an answer from the new worker', () => proxy.get('/').catch(() => null));
-    expect(performance.now() - killed).toBeLessThan(atOnce());
-    expect(answer.status).toBe(200);
-    expect(answer.fields).toContainEqual(['X-Program', 'second']);
-    expect(worker(proxy)).not.toBe(before);
+    const killed = async (): Promise<void> => {
+      const before = worker(proxy);
+      process.kill(before, 'SIGKILL');
+      const answer = await until('an answer from the new worker', () => proxy.get('/').catch(() => null));
+      expect(answer.status).toBe(200);
+      expect(answer.fields).toContainEqual(['X-Program', 'second']);
+      expect(worker(proxy)).not.toBe(before);
+    };
+    await backAtOnce(() => timed(killed), starting);
     expect((await proxy.adm('param.show', 'default_ttl')).stdout).toMatch(/77/);
     expect((await proxy.adm('param.show', 'default_grace')).stdout).toMatch(/33/);
     expect((await proxy.adm('vcl.list')).stdout).toMatch(/^active .*second$/m);
@@ -204,10 +209,9 @@ describe('the manager', () => {
     const port = await freePort();
     const first = await startProxy(box, { backend: `127.0.0.1:${origin.port}`, dir, port });
     let proxy = first;
-    for (let round = 0; round < 3; round++) {
+    const killed = async (): Promise<void> => {
       const tree = processTree(proxy.pid);
       proxy.daemon.child.kill('SIGKILL');
-      const killed = performance.now();
       await proxy.daemon.ended;
       // As a service manager with RestartSec=100ms does it: also when the port is not free yet.
       let left = 20;
@@ -219,9 +223,9 @@ describe('the manager', () => {
         if (proxy !== first || --left === 0) break;
       }
       expect((await proxy.get('/')).status).toBe(200);
-      expect(performance.now() - killed).toBeLessThan(atOnce());
       expect(tree.filter(alive)).toEqual([]);
-    }
+    };
+    for (let round = 0; round < 3; round++) await backAtOnce(() => timed(killed), starting);
     await proxy.stop();
   });
 });
@@ -249,7 +253,8 @@ describe('without a descriptor to spare', () => {
     expect(asked.map(({ status }) => status)).toEqual([200, 300, 200, 200]);
     expect(asked[0]?.body).toBe('Child in state stopped');
     expect(asked[1]?.body).toMatch(/^Cannot start a worker process: .*EMFILE.*retried/);
-    for (const { ms } of asked) expect(ms).toBeLessThan(atOnce());
+    // A command that waits for a worker is given up after cli_timeout, a minute.
+    for (const { ms } of asked) expect(ms).toBeLessThan(30_000);
     await limit(proxy.pid, '1024:1024');
     const answer = await until('an answer', () => proxy.get('/').catch(() => null));
     expect(answer.status).toBe(200);

@@ -230,10 +230,11 @@ sub vcl_recv { if (req.url == "/d") { set req.backend_hint = d.backend(); } retu
   await delay(500);
   expect(held).toBe(1);
   // Each poll that has ended is a record, and so are the windows at load and when the program became warm.
-  const records = (await running.log('-g', 'raw', '-i', 'Backend_health'))
-    .split('\n')
-    .filter((l) => l !== '');
-  expect(records.length).toBe(origin.seen('/health').length - 1 + 2);
+  const expected = origin.seen('/health').length - 1 + 2;
+  const records = async (): Promise<number> =>
+    (await running.log('-g', 'raw', '-i', 'Backend_health')).split('\n').filter((l) => l !== '').length;
+  await until('the records of all polls', async () => (await records()) >= expected);
+  expect(await records()).toBe(expected);
 });
 
 it('the first requests after vcl.load see a backend sick that has not been polled', async () => {

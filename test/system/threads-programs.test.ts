@@ -89,8 +89,15 @@ async function answers(all?: readonly ClientConnection[]) {
   );
 }
 
-/** CLI records about a program, in their order. */
-async function logged(name: string): Promise<string[]> {
+/** CLI records from the first about a program on, in their order, once one of them has `last`. */
+async function logged(name: string, last: string): Promise<string[]> {
+  return until(`${last} in the log`, async () => {
+    const records = await recordsFrom(name);
+    return records.some((record) => record.includes(last)) ? records : null;
+  });
+}
+
+async function recordsFrom(name: string): Promise<string[]> {
   const text = await proxy.log('-g', 'raw', '-i', 'CLI');
   const records = text.split('\n').map((line) => line.replace(/^ *0 CLI +- /, ''));
   const at = records.findIndex((record) => record.startsWith('Rd ') && record.includes(name));
@@ -125,7 +132,7 @@ it('one that a thread cannot run is in none, and the log has it once, refused', 
   expect((await proxy.adm('vcl.use', 'picky')).code).not.toBe(0);
   expect((await proxy.counters())['MAIN.n_vcl']).toBe(before);
   await done('vcl.label', 'after', 'boot');
-  const [rd, wr, ...more] = await logged('vcl.load picky');
+  const [rd, wr, ...more] = await logged('vcl.load picky', 'Wr 200 0 ');
   expect(rd).toMatch(/^Rd vcl\.load picky /);
   expect(wr).toMatch(/^Wr 300 \d+ VCL "picky" Failed initialization/);
   expect(more).toEqual(['Rd vcl.label after boot', 'Wr 200 0 ']);
@@ -150,7 +157,7 @@ sub vcl_recv { set req.backend_hint = outer.backend(); return (pass); }`;
   await done('vcl.use', 'slow');
   expect(new Set((await answers()).map(({ status }) => status))).toEqual(new Set([503]));
   // In the log, too, one was over when the other began.
-  const text = (await logged('vcl.load slow')).join();
+  const text = (await logged('vcl.load slow', 'Rd backend.set_health')).join();
   expect(text.indexOf('Loaded "vcl_slow')).toBeLessThan(text.indexOf('Rd backend.set_health'));
 });
 

@@ -4,6 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { backAtOnce, timed } from '../harness/at-once.ts';
 import { ClientConnection, field, requestText } from '../harness/http-client.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';
@@ -44,8 +45,6 @@ export const extension = {
 
 let origin: Origin;
 let proxy: RunningProxy;
-/** Milliseconds in which a daemon starts here and now. */
-let starting = 0;
 const open: ClientConnection[] = [];
 
 const PROGRAM = `import which;
@@ -60,15 +59,16 @@ sub vcl_recv {
 sub vcl_deliver { set resp.http.thread = which.thread(); }
 `;
 
-beforeAll(async () => {
-  origin = await Origin.start();
-  origin.on('/which', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'x'));
-  const began = performance.now();
-  proxy = await startProxy(box, {
+const started = (): Promise<RunningProxy> =>
+  startProxy(box, {
     program: backendProgram(origin.port, PROGRAM),
     params: { worker_threads: String(THREADS), vmod_path: folder },
   });
-  starting = performance.now() - began;
+
+beforeAll(async () => {
+  origin = await Origin.start();
+  origin.on('/which', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'x'));
+  proxy = await started();
 });
 afterEach(async () => {
   for (const connection of open.splice(0)) connection.close();
@@ -238,8 +238,10 @@ async function panicMatches(pattern: RegExp): Promise<void> {
 
 describe('a thread', () => {
   it('that ends takes the worker along, which is back in a moment and reports the reason', async () => {
-    // The goal is a second, of which most is the start of the worker.
-    expect(await endThread('/leave')).toBeLessThan(1000 + 3 * starting);
+    await backAtOnce(
+      () => endThread('/leave'),
+      () => timed(async () => (await started()).stop()),
+    );
     await panicMatches(/Thread \d+ ended with status 3/);
   });
 

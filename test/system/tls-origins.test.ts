@@ -349,6 +349,7 @@ it('writes a PROXY header in front of TLS', async () => {
   expect([answer.status, answer.body.toString()]).toEqual([200, 'ok']);
   await until('heads of a request and a probe', async () => (heads.length > 1 ? true : null));
   for (const head of heads) expect(head).toMatch(/^PROXY TCP4 127\.0\.0\.1 127\.0\.0\.1 \d+ \d+\r\n$/);
+  await own.requestsLogged(1);
   expect(await own.log('-g', 'raw')).not.toContain('FetchError');
   await own.stop();
 });
