@@ -1,14 +1,16 @@
 // Plays the corpus against one product: each program is loaded into the one running daemon, used, asked what its
 // .play file says, and discarded. What is seen is what cases show in runner.ts: responses, what the origin was
 // asked, the normalised log; and the answers of admin commands. It judges nothing.
+//
+// Lives of a second end while a busy machine does other things. So our clock stands almost still, and a `sleep` advances it.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { IdNames, normaliseGroup } from '../harness/log-text.ts';
 import { freePort, Origin } from '../harness/origin.ts';
 import { delay, type Sandbox } from '../harness/processes.ts';
-import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { type Product, ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { type PlayRequest, parsePlay } from './corpus-play.ts';
-import { completeLog, hidePages, originRequests, Player, type Seen } from './runner.ts';
+import { completeLog, hidePages, originRequests, Player, type Seen, worked } from './runner.ts';
 
 const CORPUS = new URL('corpus/', import.meta.url).pathname;
 
@@ -58,6 +60,43 @@ function requestBytes(step: PlayRequest): string {
   return `${step.method} ${step.url} HTTP/1.1\r\n${fields}${length}\r\n${step.body ?? ''}`;
 }
 
+/** How much slower our clock is than that of the machine (chosen: what takes ten seconds may do so in a life of one). */
+const SLOWER = 20;
+
+/** Time as a product under test has it. */
+interface Passage {
+  /** Variables of its environment. */
+  readonly env: Record<string, string>;
+  /** Lets time pass, and what it sets off end. */
+  pass(ms: number, proxy: RunningProxy): Promise<void>;
+}
+
+const REAL: Passage = { env: {}, pass: delay };
+
+/** @param file has how far the clock is ahead */
+function slowClock(file: string): Passage {
+  let ahead = 0;
+  const advance = (ms: number): void => {
+    ahead += ms;
+    writeFileSync(file, String(ahead).padEnd(16));
+  };
+  advance(0);
+  return {
+    env: {
+      CLOCK_AHEAD: file,
+      CLOCK_SLOW: `${Date.now()} ${SLOWER}`,
+      NODE_OPTIONS: `--require ${ROOT}test/harness/shifted-clock.cjs`,
+    },
+    async pass(ms, proxy) {
+      await proxy.requestsLogged(0);
+      advance(ms);
+      // Timers are the machine's.
+      await delay(ms);
+      await worked(proxy);
+    },
+  };
+}
+
 interface Played {
   name: string;
   player: Player;
@@ -71,11 +110,12 @@ async function playProgram(
   product: Product,
   dir: string,
   dead: number,
+  time: Passage,
 ): Promise<Played> {
   const origin = await Origin.start();
   prepare(dir, product, { origin: origin.port, dead });
   const ids = new IdNames();
-  const player = new Player(origin, proxy.port, ids);
+  const player = new Player(origin, proxy.port, ids, undefined, () => worked(proxy));
   const seen: Seen = { client: player.lines, origin: [], log: [], failure: null };
   const command = async (line: string, shown: boolean): Promise<void> => {
     const done = await proxy.adm(...line.replaceAll('@DIR@', dir).split(' '));
@@ -94,7 +134,7 @@ async function playProgram(
         player.lines.push(`> ${step.method} ${step.url}`);
         await player.raw(requestBytes(step), step.method);
       } else if (step.kind === 'connect') await player.end();
-      else if (step.kind === 'sleep') await delay(step.ms);
+      else if (step.kind === 'sleep') await time.pass(step.ms, proxy);
       else await command(step.command, true);
     }
   } catch (error) {
@@ -102,7 +142,8 @@ async function playProgram(
   }
   await player.end();
   // Origins that are asked in the background may not have answered yet.
-  await delay(30);
+  if (product === 'varnish') await delay(30);
+  else await proxy.requestsLogged(0);
   await origin.endIdle();
   // Polls arrive at any time.
   seen.origin = originRequests(origin, 0, ids).filter((line) => !/^\w+ \/alive /.test(line));
@@ -135,16 +176,18 @@ export async function playCorpus(
   const dir = mkdtempSync(`${box.dir}/${product}-`);
   const programs = join(box.dir, `programs-${product}-${dir.slice(-6)}`);
   mkdirSync(programs);
+  const time = product === 'varnish' ? REAL : slowClock(`${dir}.clock`);
   const proxy = await startProxy(box, {
     product,
     dir,
+    env: time.env,
     program: 'vcl 4.1; backend default none;',
     params: { vcl_path: programs },
   });
   try {
     const dead = await freePort();
     const played: Played[] = [];
-    for (const name of names) played.push(await playProgram(name, proxy, product, programs, dead));
+    for (const name of names) played.push(await playProgram(name, proxy, product, programs, dead, time));
     const groups = await completeLog(
       proxy,
       played.flatMap((p) => p.player.ports),

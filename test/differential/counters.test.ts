@@ -14,7 +14,7 @@ import { drained } from '../harness/steps.ts';
 import { caseInput } from './case-input.ts';
 import { COUNTER_GROUPS, type CounterGroup } from './counter-cases.ts';
 import { MODE, type Reference, recording } from './recording.ts';
-import { Player } from './runner.ts';
+import { Player, worked } from './runner.ts';
 
 const answers = recording('counters');
 const PROGRAM = readFileSync(new URL('counters.vcl', import.meta.url), 'utf8');
@@ -87,17 +87,12 @@ async function settled(side: Side): Promise<Counters> {
   }
 }
 
-/** Ours has had turns of its event loop after a response, in which the connection to the origin is given back: whether the next fetch
- * finds it there is counted. */
-async function worked({ proxy }: Side): Promise<void> {
-  await delay(10);
-  if (proxy.product === 'proxyd') for (let i = 0; i < 2; i++) await proxy.adm('ban.list');
-}
-
 async function play(side: Side, group: CounterGroup): Promise<Counters> {
   const before = await settled(side);
   for (const test of group.cases) {
-    const player = new Player(side.origin, side.proxy.port, new IdNames(), undefined, () => worked(side));
+    const player = new Player(side.origin, side.proxy.port, new IdNames(), undefined, () =>
+      worked(side.proxy),
+    );
     test.script?.(side.origin);
     await test.play(player, side.proxy, side.origin).catch((cause: unknown) => {
       throw new Error(`${test.name}, ${side.proxy.product}`, { cause });

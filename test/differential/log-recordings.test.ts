@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchOnce } from '../harness/http-client.ts';
 import { Origin } from '../harness/origin.ts';
-import { delay, Sandbox } from '../harness/processes.ts';
+import { Sandbox } from '../harness/processes.ts';
 import { backendProgram, type Product, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
 import { fieldTool } from './log-tools.ts';
 

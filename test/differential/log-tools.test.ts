@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Origin, respond } from '../harness/origin.ts';
-import { findProgram, PATIENCE, Sandbox, until } from '../harness/processes.ts';
+import { findProgram, PATIENCE, Sandbox } from '../harness/processes.ts';
 import { backendProgram, type Product, ROOT, startProxy } from '../harness/proxy.ts';
 import { makeRecording } from './log-recording.ts';
 

@@ -350,6 +350,13 @@ export async function playCases(
   }
 }
 
+/** Ours has had turns of its event loop after a response, in which the fetch ends and its connection is given back: whether
+ * the next request finds a whole object and the next fetch that connection is logged and counted. */
+export async function worked(proxy: RunningProxy): Promise<void> {
+  await delay(10);
+  if (proxy.product === 'proxyd') for (let i = 0; i < 2; i++) await proxy.adm('ban.list');
+}
+
 /** The counters, once nothing moves them any more but time. */
 export async function countersAtRest(proxy: RunningProxy): Promise<Record<string, number>> {
   let last = '';

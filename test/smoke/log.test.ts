@@ -2,7 +2,7 @@
 // every kind, and proxylog and proxyncsa as programs.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Origin, respond } from '../harness/origin.ts';
-import { run, Sandbox, until } from '../harness/processes.ts';
+import { run, Sandbox } from '../harness/processes.ts';
 import { backendProgram, ROOT, type RunningProxy, startProxy, tool } from '../harness/proxy.ts';
 
 const NCSA = `${ROOT}dist/console/bin/proxyncsa.js`;
