@@ -33,6 +33,7 @@ afterAll(async () => {
 
 describe('counters', () => {
   it('are those of the traffic', async () => {
+    await proxy.requestsLogged(10);
     const counters = await proxy.counters();
     expect(counters).toMatchObject({
       'MAIN.sess_conn': 10,

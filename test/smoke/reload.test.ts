@@ -37,7 +37,7 @@ describe('a program', () => {
     expect((await proxy.adm('vcl.use', 'second')).code).toBe(0);
     expect(await output()).toBe('second');
     expect(origin.seen('/')).toHaveLength(1);
-    expect(await list()).toEqual(['available auto warm 0 boot', 'active auto warm 0 second']);
+    await expect.poll(list).toEqual(['available auto warm 0 boot', 'active auto warm 0 second']);
   });
 
   it('stays with a transaction until its end, also when it is discarded', async () => {
