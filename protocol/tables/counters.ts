@@ -46,7 +46,6 @@ export type WorkerStatus = (typeof WORKER_STATES)[number];
 
 /** The manager; available even without a worker. */
 // biome-ignore format: a row is a line
-// biome-ignore format: a row is a line
 export const MGT_COUNTERS = [
   row('uptime', 'c', 'd', 'info', 'Seconds since the manager started'),
   row('child_start', 'c', 'i', 'diag', 'Worker processes started'),
@@ -69,7 +68,6 @@ const REFUSED_COUNTERS = REFUSALS.filter((refusal) => !('answersOnly' in refusal
 );
 
 /** The worker as a whole. */
-// biome-ignore format: a row is a line
 // biome-ignore format: a row is a line
 export const MAIN_COUNTERS = [
   row('summs', 'c', 'i', 'diag', 'Times the counters were summed up for a publication'),
@@ -277,7 +275,6 @@ export type MainCounterName = (typeof MAIN_COUNTERS)[number]['name'];
 
 /** One storage: SMA.<name>.<counter>. */
 // biome-ignore format: a row is a line
-// biome-ignore format: a row is a line
 export const SMA_COUNTERS = [
   row('c_req', 'c', 'i', 'info', 'Allocations'),
   row('c_fail', 'c', 'i', 'info', 'Allocations refused'),
@@ -352,7 +349,6 @@ export type TlsCertCounterName = (typeof TLS_CERT_COUNTERS)[number]['name'];
 
 /** The edge connector, while a program that imports it is loaded: EDGE.<counter>. */
 // biome-ignore format: a row is a line
-// biome-ignore format: a row is a line
 export const EDGE_COUNTERS = [
   row('queued', 'g', 'i', 'info', 'Purges waiting to be sent to the edge network'),
   row('inflight', 'g', 'i', 'info', 'Purges sent to the network'),
@@ -367,7 +363,6 @@ export const EDGE_COUNTERS = [
 export type EdgeCounterName = (typeof EDGE_COUNTERS)[number]['name'];
 
 /** The fleet, with --fleet: FLEET.<counter>. Kept by the manager. */
-// biome-ignore format: a row is a line
 // biome-ignore format: a row is a line
 export const FLEET_COUNTERS = [
   row('connected', 'g', 'i', 'info', 'Whether the bus is reachable'),
@@ -406,7 +401,6 @@ export type WaiterCounterName = (typeof WAITER_COUNTERS)[number]['name'];
 
 /** One backend: VBE.<program>.<backend>.<counter>. */
 // biome-ignore format: a row is a line
-// biome-ignore format: a row is a line
 export const VBE_COUNTERS = [
   row('happy', 'b', 'b', 'info', 'Results of the last 64 probes, newest in the lowest bit; all good without a probe'),
   row('bereq_hdrbytes', 'c', 'B', 'info', 'Bytes of request heads sent'),
@@ -435,7 +429,6 @@ export type VbeCounterName = (typeof VBE_COUNTERS)[number]['name'];
 /** One thread of the worker: THR.<number>.<counter>; not in Varnish. No name is one of MAIN's: tools that do not know
  * THR would mix them up. */
 // biome-ignore format: a row is a line
-// biome-ignore format: a row is a line
 export const THR_COUNTERS = [
   row('requests', 'c', 'i', 'info', 'Well-formed client requests'),
   row('connections', 'c', 'i', 'info', 'Client connections accepted'),
@@ -448,7 +441,6 @@ export const THR_COUNTERS = [
 export type ThrCounterName = (typeof THR_COUNTERS)[number]['name'];
 
 /** The worker process as seen by Node; not in Varnish. With several threads, the worst loop. */
-// biome-ignore format: a row is a line
 // biome-ignore format: a row is a line
 export const WRK_COUNTERS = [
   row('loop_busy', 'g', 'i', 'diag', 'Event loop utilisation of the last second, in 1/1000', 'worst'),

@@ -18,6 +18,7 @@ export interface TagRow {
   readonly own?: true;
 }
 
+// biome-ignore format: a row is a line
 export const TAGS = [
   { name: 'Debug', flags: ['binary'], help: 'Development aid; free text without promises' },
   { name: 'Error', flags: [], help: 'Something an operator should look at' },
@@ -25,11 +26,7 @@ export const TAGS = [
   { name: 'SessOpen', flags: [], help: 'A client connection was accepted' },
   { name: 'SessClose', flags: [], help: 'A client connection ended: reason and age in seconds' },
   { name: 'BackendOpen', flags: [], help: 'A backend connection was opened or taken from the pool' },
-  {
-    name: 'BackendReuse',
-    flags: [],
-    help: 'A backend connection was put up for reuse: descriptor and backend',
-  },
+  { name: 'BackendReuse', flags: [], help: 'A backend connection was put up for reuse: descriptor and backend' },
   { name: 'BackendClose', flags: [], help: 'A backend connection was closed or returned to the pool' },
   { name: 'HttpGarbage', flags: ['binary'], help: 'Client bytes that are not an HTTP request' },
   { name: 'Proxy', flags: [], help: 'Addresses in a PROXY header' },
@@ -119,24 +116,9 @@ export const TAGS = [
   { name: 'VCL_use', flags: [], help: 'The config program a task runs' },
   { name: 'Notice', flags: [], help: 'An unusual but handled situation' },
   { name: 'VdpAcct', flags: [], help: 'Calls and bytes of a delivery filter' },
-  {
-    name: 'TLS',
-    flags: ['unsafe'],
-    help: 'A TLS handshake of a client: what was agreed on, or why it failed',
-    own: true,
-  },
-  {
-    name: 'BackendSSL',
-    flags: [],
-    help: 'A TLS handshake with a backend: what was agreed on, or why it failed',
-    own: true,
-  },
-  {
-    name: 'ReqTarget',
-    flags: ['unsafe'],
-    help: 'Target of the client request as it came, before its host was taken from it',
-    own: true,
-  },
+  { name: 'TLS', flags: ['unsafe'], help: 'A TLS handshake of a client: what was agreed on, or why it failed', own: true },
+  { name: 'BackendSSL', flags: [], help: 'A TLS handshake with a backend: what was agreed on, or why it failed', own: true },
+  { name: 'ReqTarget', flags: ['unsafe'], help: 'Target of the client request as it came, before its host was taken from it', own: true },
 ] as const satisfies readonly TagRow[];
 
 export type TagName = (typeof TAGS)[number]['name'];

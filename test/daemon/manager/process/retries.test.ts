@@ -1,7 +1,7 @@
 // The pace at which a failing worker is tried again.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Retries } from '../../../../daemon/manager/process/supervisor.ts';
+import { Retries } from '../../../../daemon/manager/process/retries.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
