@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { countersAtRest } from './at-rest.ts';
 import { type Answers, inputsOf, type Reference, recording } from './recording.ts';
-import { countersAtRest } from './runner.ts';
 
 const answered = recording('backends');
 

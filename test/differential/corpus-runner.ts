@@ -9,8 +9,9 @@ import { IdNames, normaliseGroup } from '../harness/log-text.ts';
 import { freePort, Origin } from '../harness/origin.ts';
 import { delay, type Sandbox } from '../harness/processes.ts';
 import { type Product, ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { worked } from './at-rest.ts';
 import { type PlayRequest, parsePlay } from './corpus-play.ts';
-import { completeLog, hidePages, originRequests, Player, type Seen, worked } from './runner.ts';
+import { completeLog, hidePages, originRequests, Player, type Seen } from './runner.ts';
 
 const CORPUS = new URL('corpus/', import.meta.url).pathname;
 

@@ -11,10 +11,11 @@ import { freePort, Origin, respond } from '../harness/origin.ts';
 import { delay, Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { drained } from '../harness/steps.ts';
+import { worked } from './at-rest.ts';
 import { caseInput } from './case-input.ts';
 import { COUNTER_GROUPS, type CounterGroup } from './counter-cases.ts';
 import { MODE, type Reference, recording } from './recording.ts';
-import { Player, worked } from './runner.ts';
+import { Player } from './runner.ts';
 
 const answers = recording('counters');
 const PROGRAM = readFileSync(new URL('counters.vcl', import.meta.url), 'utf8');

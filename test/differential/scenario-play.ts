@@ -26,8 +26,9 @@ import { IdNames, normaliseGroup, normaliseText, parseGroups } from '../harness/
 import { Origin, type Reply, type ReplyMaker, respond } from '../harness/origin.ts';
 import { delay, type Sandbox } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
+import { countersAtRest } from './at-rest.ts';
 import { ONLY_HTTP1, type PlayedConnection } from './requests-over-http2.ts';
-import { completeLog, countersAtRest, hidePages, openPlayed } from './runner.ts';
+import { completeLog, hidePages, openPlayed } from './runner.ts';
 import { served } from './scenario-origin.ts';
 import { CaseTimes } from './slow-machine.ts';
 

@@ -7,8 +7,8 @@ import { freePort } from '../harness/origin.ts';
 import { Sandbox, until } from '../harness/processes.ts';
 import { type Product, type RunningProxy, startProxy } from '../harness/proxy.ts';
 import { exchange, type Place } from '../harness/raw-exchange.ts';
+import { countersAtRest } from './at-rest.ts';
 import { type Answers, type Reference, recording } from './recording.ts';
-import { countersAtRest } from './runner.ts';
 
 const answers = recording('sockets');
 const counted = recording('socket-counters');

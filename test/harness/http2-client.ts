@@ -17,9 +17,7 @@ import {
   settingsFrame,
   windowUpdate,
 } from './http2-frames.ts';
-
-/** Milliseconds until a frame that does not come is an error. */
-const PATIENCE = 30_000;
+import { PATIENCE } from './processes.ts';
 
 export interface Http2Response {
   readonly status: number;

@@ -46,7 +46,7 @@ describe('a program', () => {
       open = resolve;
     });
     origin.on('/slow', [{ hold }, ...respond('200 OK', {}, 'late')]);
-    const slow = proxy.get('/slow', { patience: 60_000 });
+    const slow = proxy.get('/slow');
     await until('the fetch', () => origin.seen('/slow').length === 1);
     expect((await proxy.adm('vcl.use', 'boot')).code).toBe(0);
     expect((await proxy.adm('vcl.discard', 'second')).code).toBe(0);

@@ -51,7 +51,7 @@ it('a transaction keeps the program it began with, which goes with it', async ()
   const { port } = patient.address() as AddressInfo;
   await load('old', says('old').replace(String(origin.port), String(port)));
   await proxy.adm('vcl.use', 'old');
-  const slow = proxy.get('/slow', { patience: 20_000 });
+  const slow = proxy.get('/slow');
   await until('the fetch', () => Promise.resolve(held.length > 0));
   await proxy.adm('vcl.use', 'boot');
   expect((await proxy.adm('vcl.discard', 'old')).code).toBe(0);

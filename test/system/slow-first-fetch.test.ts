@@ -11,7 +11,6 @@ import { backendProgram, type RunningProxy, startProxy } from '../harness/proxy.
 
 const SEED = Number(process.env.PROXYD_SLOW_SEED ?? Date.now() % 1_000_000);
 const URLS = Number(process.env.PROXYD_SLOW_URLS ?? 60);
-const PATIENCE = 20_000;
 
 /** The headers of a response say how it was handled. */
 const PROGRAM = `
@@ -221,7 +220,7 @@ async function ask(proxy: RunningProxy, resource: Resource, dice: Dice): Promise
   if (dice.often(0.15)) fields['If-None-Match'] = '"0"';
   if (dice.often(0.1)) fields['X-Pass'] = '1';
   const leaves = dice.often(0.15) ? dice.below(200) : -1;
-  const client = await ClientConnection.open(proxy.port, PATIENCE);
+  const client = await ClientConnection.open(proxy.port);
   try {
     client.send(requestText(resource.url, { method, fields }));
     if (leaves >= 0) {
@@ -260,7 +259,7 @@ it(`shows no part of a body as the whole (PROXYD_SLOW_SEED=${SEED})`, { timeout:
     for (const encoding of [{}, { 'Accept-Encoding': 'gzip' }]) {
       for (const pause of [0, 450]) {
         await delay(pause);
-        const client = await ClientConnection.open(proxy.port, PATIENCE);
+        const client = await ClientConnection.open(proxy.port);
         client.send(requestText(resource.url, { fields: encoding }));
         const got = await client.response();
         client.close();

@@ -22,7 +22,6 @@ const COUNT = 600;
 const SECONDS = Number(process.env.PROXYD_READERS_SECONDS ?? 0);
 const SEED = Number(process.env.PROXYD_READERS_SEED ?? 1);
 const CLIENTS = 64;
-const PATIENCE = 60_000;
 
 const box = new Sandbox('proxyd-readers');
 afterAll(() => box.dispose());
@@ -123,7 +122,7 @@ describe('an object that goes while a client has yet to read it', () => {
   /** Asks for what is stored by now, and does not read. */
   async function ask(url: string, rest: string): Promise<{ url: string; client: ClientConnection }> {
     await proxy.get(url, { fields: { 'Accept-Encoding': 'gzip' } });
-    const client = await ClientConnection.open(listener, PATIENCE);
+    const client = await ClientConnection.open(listener);
     client.pause();
     client.send(`GET ${url} ${rest}\r\n`);
     return { url, client };
@@ -233,7 +232,7 @@ describe('a random history', () => {
     if (!isPage && random.chance(0.3))
       head += `Range: bytes=${random.below(100_000)}-${100_000 + random.below(100_000)}\r\n`;
     const version = random.chance(0.1) ? '1.0' : '1.1';
-    const client = await ClientConnection.open(random.chance(0.8) ? listener : proxy.port, PATIENCE);
+    const client = await ClientConnection.open(random.chance(0.8) ? listener : proxy.port);
     try {
       client.pause();
       client.send(`GET ${url} HTTP/${version}\r\nHost: example.test\r\n${head}\r\n`);
