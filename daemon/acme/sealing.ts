@@ -1,12 +1,12 @@
-// Values that other nodes of a fleet share over a bus which others may read: sealed with AES-256-GCM under a key derived
-// from a secret of the fleet (HKDF, RFC 5869). A value is bound to its name, so that it cannot stand in for another.
+// Encrypts values that the nodes of a fleet share over a bus that others can read: AES-256-GCM with a key derived from the
+// fleet's secret (HKDF, RFC 5869). A value is bound to its name, so that it cannot stand in for another.
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 const FORMAT = 1;
 const CIPHER = 'aes-256-gcm';
-const NONCE = 12;
-const MARK = 16;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
 
 export class Sealing {
   private readonly key: Buffer;
@@ -17,7 +17,7 @@ export class Sealing {
   }
 
   seal(name: string, text: string): Buffer {
-    const nonce = randomBytes(NONCE);
+    const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.key, nonce);
     cipher.setAAD(Buffer.from(name));
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
@@ -27,11 +27,13 @@ export class Sealing {
   /** Null if the value was sealed with another secret, under another name, or not at all. */
   open(name: string, data: Uint8Array): string | null {
     const bytes = Buffer.from(data);
-    const head = 1 + NONCE + MARK;
+    const head = 1 + NONCE_BYTES + TAG_BYTES;
     if (bytes.length < head || bytes[0] !== FORMAT) return null;
-    const cipher = createDecipheriv(CIPHER, this.key, bytes.subarray(1, 1 + NONCE), { authTagLength: MARK });
+    const cipher = createDecipheriv(CIPHER, this.key, bytes.subarray(1, 1 + NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    });
     cipher.setAAD(Buffer.from(name));
-    cipher.setAuthTag(bytes.subarray(1 + NONCE, head));
+    cipher.setAuthTag(bytes.subarray(1 + NONCE_BYTES, head));
     try {
       return Buffer.concat([cipher.update(bytes.subarray(head)), cipher.final()]).toString();
     } catch {

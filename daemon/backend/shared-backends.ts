@@ -1,8 +1,7 @@
-// State of each backend that the threads of a worker share: its connections in use and the fetches that wait for one, its
-// health by the probe that the first thread runs, the health set by the operator, and the number in its name where several
-// would have the same. Each
-// backend has a row in shared memory, found by a digest of its key, so that all threads find the same one without a
-// message. It is freed when the backend has ended in all threads.
+// State of each backend that the threads of a worker share: its connections in use, the fetches that wait for one, the
+// result of the probe that the first thread runs, the health set by the operator, and the number in its name if several
+// backends would have the same name. Each backend has a row in shared memory, found by a digest of its key, so that all
+// threads find the same row without a message. The row is freed when no thread uses the backend any more.
 //
 // Special case: the table is bounded. A backend without a row counts alone, with its thread's share of the limit, and
 // polls for itself.

@@ -15,7 +15,7 @@ export interface Attributes {
   vxid: number;
   /** Of OF_ATTRIBUTES (objcore.ts). */
   flags: number;
-  /** Whether those who wait for it may have it although it was stale when it came. */
+  /** Whether requests on its waiting list may have it although it was stale when it arrived. */
   servesWaiters?: boolean;
 }
 
@@ -26,11 +26,11 @@ export interface SoftPurge {
   keep: number;
 }
 
-/** How long an object that only waiting requests may have stays at least, in seconds (chosen): they are woken in waves, and a busy
- * machine may pause for seconds between two of them. */
+/** Minimum lifetime in seconds of an object that only waiting requests may have (chosen): they are woken in batches, and on a busy
+ * machine seconds may pass between two of them. */
 const WAKING = 10;
 
-/** The least ttl: an object without one cannot be stale. */
+/** The smallest ttl that is set, in seconds: an object needs one to be stale. */
 const LEAST = 0.001;
 
 export class Lifetimes {

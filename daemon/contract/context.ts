@@ -313,7 +313,7 @@ export interface VclBusyobj {
   /** Lookup key, as VclRequest.hashKey. */
   readonly hashKey: string;
   /** std.rfc_ttl: ttl, grace and keep again from the fields of beresp (RFC 9111 section 4.2). */
-  giveLifeAgain(): void;
+  recalculateLifetime(): void;
   rollback(): void;
 }
 

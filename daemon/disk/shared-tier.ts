@@ -1,10 +1,11 @@
-// The disk tier of a worker with several threads. The first one has it: files, index and journal, and all reads and writes. The
-// others look into the index, which is in shared memory, and ask the first one for an object that may be there; it fills
-// their busy object, as memory is shared.
+// The disk tier of a worker with several threads. The first thread owns the files, the index and the journal, and does all
+// reads and writes. The others search the index, which is in shared memory, and request an object that may be there from the
+// first thread, which fills their busy object in the shared store.
 //
-// What happens to objects, on whichever thread, is numbered under the lock of the cache, and applied by the first thread in that
-// order. Before it fills an object it waits for what has a number by then, and asks once more, under the lock, whether the one on
-// disk may still be used. So an object that was purged or replaced before is not given back, though the message may have been under way.
+// Events (an object completed, an invalidation) get a number under the lock of the cache, on any thread, and the first
+// thread applies them in that order. Before it fills an object it waits for all events numbered so far, and checks again
+// under the lock whether the object on disk may be used. So an object that was purged or replaced before the request is
+// never loaded, even if the message about it was still in transit.
 
 import type { KeyHash } from '../cache/key-hash.ts';
 import { LookupQuery } from '../cache/lookup-query.ts';
@@ -23,22 +24,22 @@ import type { DiskTier, Underway } from './disk-tier.ts';
 import { EventOrder } from './event-order.ts';
 
 const FIRST = 0;
-/** Shared numbers: of the newest event and the newest invalidation, written under the lock; then what space() says. */
+/** Shared numbers: those of the newest event and the newest invalidation, written under the lock; then the result of space(). */
 const EVENTS = 0;
 const NEWEST = 1;
 const FREE = 2;
 const USED = 3;
 const IS_OPEN = 4;
 const NUMBERS = 5;
-/** Shared words: objects, and KiB of bodies, that are complete and wait for the first thread. */
+/** Shared words: complete objects that wait to be written by the first thread, and KiB of their bodies. */
 const OBJECTS = 0;
 const KIB = 1;
 const WORDS = 2;
-/** They cannot be evicted meanwhile, so there may be this many (chosen), and a part of the memory that they are in. */
+/** Limits for both (chosen), since these objects cannot be evicted; their bodies may also take only a part of the storage. */
 const MOST_OBJECTS = 256;
 const MOST_KIB = 4096;
 
-/** Something that the tier has to know. */
+/** A change in memory that the tier must follow. */
 type TierEvent =
   | { readonly what: 'completed'; readonly object: NewObject; readonly oc: Oc; readonly kib: number }
   | {
@@ -55,7 +56,7 @@ interface EventMessage {
   readonly event: TierEvent;
 }
 
-/** A lookup of another thread that has found nothing in memory. */
+/** Request of another thread whose lookup found nothing in memory. */
 interface LoadRequest {
   readonly key: string;
   readonly hashIgnoreVary: boolean;
@@ -108,7 +109,7 @@ export class SharedTier implements TierEvents, TierLookups {
     this.askSettled = caller<number, boolean>(channel, 'disk.settled', FIRST);
   }
 
-  /** Serves the tier to all threads, in the first one; to be called before this one's first turn ends. */
+  /** Opens the tier in the first thread and serves it to the others. Call in the thread's first turn. */
   async own(open: (underway: Underway) => Promise<DiskTier>): Promise<DiskTier> {
     const { channel } = this.parts;
     const opened = open({
@@ -150,7 +151,7 @@ export class SharedTier implements TierEvents, TierLookups {
     return this.numbers[NEWEST] as number;
   }
 
-  /** Of the newest event. */
+  /** Number of the newest event. */
   private get number(): number {
     return this.numbers[EVENTS] as number;
   }
@@ -191,7 +192,7 @@ export class SharedTier implements TierEvents, TierLookups {
     if (this.tier !== null) return this.tier.load(q, busy, isWanted, outcome);
     const { http, key, hashIgnoreVary } = q;
     const { url, keys, lines, names, n } = http;
-    // Not called off when the client leaves: others may wait for the object.
+    // Not cancelled when the client leaves: other requests may wait for the object.
     const headers = { keys: keys.slice(0, n), lines: lines.slice(0, n), names };
     const { isFilled, text } = await this.askLoad({ key, hashIgnoreVary, url, ...headers, busy });
     outcome.text = text;
@@ -244,7 +245,7 @@ export class SharedTier implements TierEvents, TierLookups {
     await this.tier.close();
   }
 
-  /** Numbers an event; under the lock. */
+  /** Numbers and sends an event; call under the lock. */
   private publish(event: TierEvent): void {
     const number = this.nextNumber();
     if (this.tier === null)
@@ -262,7 +263,7 @@ export class SharedTier implements TierEvents, TierLookups {
     this.inOrder(number, () => this.apply(event));
   }
 
-  /** Without the lock: other threads may wait for it. */
+  /** Applies it after the lock is released: file operations must not block other threads. */
   private inOrder(number: number, apply: () => void): void {
     this.objects.after(() => this.order.add(number, apply));
   }

@@ -30,7 +30,7 @@ import type { Request } from '../transaction/request.ts';
 import type { UploadSource } from '../transaction/request-body.ts';
 import type { RequestFilters } from '../transaction/request-filters.ts';
 import { FetchAttempt } from './fetch-attempt.ts';
-import { giveLifeAgain } from './give-life.ts';
+import { recalculateLifetime } from './set-lifetime.ts';
 import { StaleView } from './stale-view.ts';
 import type { WantedPart } from './wanted-part.ts';
 
@@ -257,8 +257,8 @@ export class BusyObj implements VclBusyobj, Transaction {
     this.attempt.giveUp();
   }
 
-  giveLifeAgain(): void {
-    giveLifeAgain(this);
+  recalculateLifetime(): void {
+    recalculateLifetime(this);
   }
 
   /** The client's body has been sent, or will not be. */

@@ -1,8 +1,7 @@
-// The life of a response: lifetime() as the origin and the parameters have it (RFC 9111 section 4.2, with Varnish's
-// arithmetic): s-maxage before max-age, Expires against Date, Age counted as time already lived, and
-// stale-while-revalidate as grace; sharedLife() as a shared cache has it that follows RFC 9111 to the letter
-// (http_profile=rfc9111). The program may change all of it afterwards. Times are single-precision numbers in Varnish, which
-// shows in what is written of very long ones.
+// The lifetime of a response. lifetime(): RFC 9111 section 4.2 with Varnish's arithmetic and the default parameters:
+// s-maxage before max-age, Expires relative to Date, Age subtracted, stale-while-revalidate as grace. sharedLifetime():
+// a shared cache that follows RFC 9111 to the letter (http_profile=rfc9111). The program may change the result. Varnish
+// has single-precision durations, which shows in the log for very long ones.
 
 import { EXPLICIT_STATUSES, HEURISTIC_STATUSES } from '../../protocol/tables/kept-statuses.ts';
 import {
@@ -57,7 +56,7 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams, le
     const stale = classicDelta(beresp, 'cache-control', 'stale-while-revalidate');
     if (stale >= 0) grace = Math.fround(stale);
   }
-  const tOrigin = born(beresp, now);
+  const tOrigin = originTime(beresp, now);
   const text = [ttl, grace, keep, now, tOrigin, date, expires, Math.max(maxAge, 0)]
     .map(roundedNumber)
     .join(' ');
@@ -65,7 +64,7 @@ export function lifetime(beresp: HttpMessage, now: number, params: HotParams, le
 }
 
 /** When the response was made at its origin: now less its Age. */
-export function born(beresp: HttpMessage, now: number): number {
+export function originTime(beresp: HttpMessage, now: number): number {
   const age = beresp.get('age');
   return age === null ? now : now - classicSeconds(age);
 }
@@ -79,7 +78,7 @@ export function isStrict(params: HotParams): boolean {
   return params.http_profile === 1;
 }
 
-export interface SharedLife extends Lifetime {
+export interface SharedLifetime extends Lifetime {
   /** False: it may not be shared. */
   store: boolean;
   /** Seconds after its freshness for which it may answer where the origin fails; 0 when it must not. */
@@ -94,7 +93,7 @@ const UNDERSTOOD = new Set([...HEURISTIC, 302, 303, 307, 400, 401, 403, 416, 500
 /** Directives of a list such as Cache-Control's, or -1 and false. */
 interface Control {
   has(name: string): boolean;
-  /** Seconds, -1 when it is not there; what is no whole number of seconds is no time at all. */
+  /** Seconds; -1 if it is absent, 0 if its value is not a whole number. */
   seconds(name: string): number;
   /** A field for caches of our kind takes the place of Expires too. */
   readonly isTargeted: boolean;
@@ -158,12 +157,12 @@ function surrogateValue(beresp: HttpMessage, name: string): string | null {
 }
 
 /** @param authorized whether the request carried credentials (RFC 9111 section 3.5) */
-export function sharedLife(
+export function sharedLifetime(
   beresp: HttpMessage,
   authorized: boolean,
   now: number,
   params: HotParams,
-): SharedLife {
+): SharedLifetime {
   const { status } = beresp;
   const control = controlOf(beresp);
   const date = seconds(beresp.get('date'));

@@ -20,7 +20,6 @@ import { DONE, type Step } from '../transaction/drive.ts';
 import { inState } from '../transaction/program-state.ts';
 import { bodyOver, fetchBody, readNoBody } from './body.ts';
 import type { BusyObj } from './busyobj.ts';
-import { giveLife } from './give-life.ts';
 import { isStrict } from './lifetime.ts';
 import { isSlice, judgePart, settlePart } from './part-answer.ts';
 import { chooseFilters, contentRangeFault, prepareObject } from './prepare.ts';
@@ -33,6 +32,7 @@ import {
   mergeStale,
   serveStale,
 } from './revalidation.ts';
+import { setLifetime } from './set-lifetime.ts';
 import { answer, failed, logBeresp, retry } from './try-origin.ts';
 
 /** Takes the answer's head over; returns the framing of its body. */
@@ -152,11 +152,11 @@ export function respond(bo: BusyObj): Step<BusyObj> {
   bo.attempt.hasBody = framing.kind !== 'none';
   const is304 = bo.beresp.status === 304 && bo.mode !== 'pass';
   if (is304 && decidesRefresh(bo)) {
-    ctx.now = giveLife(bo, mergedFields(bo));
+    ctx.now = setLifetime(bo, mergedFields(bo));
     return inState(bo, State.backend_refresh, (_bo, ret) => afterRefresh(bo, framing, ret));
   }
   const merged = is304 && isConditional(bo) ? mergeStale(bo) : null;
-  ctx.now = isSlice(bo) ? giveLifeOfWhole(bo) : giveLife(bo);
+  ctx.now = isSlice(bo) ? setLifetimeOfWhole(bo) : setLifetime(bo);
   if (merged !== null) logMerged(bo, merged);
   if (is304 && !bo.attempt.was304) {
     // The fetch was unconditional: a cached 304 would be sent to clients without a copy.
@@ -168,11 +168,11 @@ export function respond(bo: BusyObj): Step<BusyObj> {
 }
 
 /** A slice lives as long as a 200 with its head would. */
-function giveLifeOfWhole(bo: BusyObj): number {
+function setLifetimeOfWhole(bo: BusyObj): number {
   const { beresp } = bo;
   const { status } = beresp;
   beresp.status = 200;
-  const now = giveLife(bo);
+  const now = setLifetime(bo);
   beresp.status = status;
   return now;
 }

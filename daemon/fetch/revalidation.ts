@@ -24,7 +24,7 @@ import { DONE, PARKED, type Step, waitFor } from '../transaction/drive.ts';
 import { ObjectWait, StoreSink, StoreSource } from '../transaction/store-flow.ts';
 import type { BusyObj } from './busyobj.ts';
 import { COPY, STORED, TAKE_OVER, UNSTORED } from './fetch-steps.ts';
-import { isStrict, sharedLife } from './lifetime.ts';
+import { isStrict, sharedLifetime } from './lifetime.ts';
 import { prepareObject } from './prepare.ts';
 
 /** Whether the stale object has a body that a new one may take over: markers never had one to speak of. */
@@ -196,7 +196,7 @@ export function serveStale(bo: BusyObj): Step<BusyObj> | null {
   reading.head(staleOc, stale);
   const now = core.clock.now();
   const tOrigin = facts.tOriginOf(staleOc);
-  const life = sharedLife(stale, false, now, core.params);
+  const life = sharedLifetime(stale, false, now, core.params);
   if (life.staleIfError === 0 || now > tOrigin + life.ttl + life.staleIfError) return null;
   log.put(Tag.Error, 'Origin failed, its stale object answers (stale-if-error)');
   beresp.reset();

@@ -145,12 +145,12 @@ export class TrialStage {
     }
     if (state === 'backend_error')
       this.#ownResponse(this.#fetching().beresp, status || 503, reason || 'Backend fetch failed');
-    if (state === 'backend_response') this.#giveLife();
+    if (state === 'backend_response') this.#setLifetime();
     if (state === 'deliver') this.#resp();
   }
 
   /** Lifetimes that the response asks for, unless the test has set one. */
-  #giveLife(): void {
+  #setLifetime(): void {
     const fetch = this.#fetching();
     const { ttl, grace } = lifetime(fetch.beresp, this.ctx.now, LIVES);
     if (fetch.ttl === LIVES.default_ttl) fetch.ttl = ttl;

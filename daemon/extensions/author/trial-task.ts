@@ -220,7 +220,7 @@ export function trialFetch(ctx: VclContext, asked: TrialRequest): VclBusyobj {
     tStart: ctx.now,
     clientIdentity: null,
     hashKey: '',
-    giveLifeAgain: () => undefined,
+    recalculateLifetime: () => undefined,
     rollback: () => undefined,
   };
 }

@@ -78,7 +78,7 @@ export const controlFunctions = byName(
   row('BOOL healthy(BACKEND be)', (ctx, be: Director | null) => be?.healthy(ctx.now, ctx) ?? false, 'Whether the backend or director is healthy.'),
   row('TIME now()', (ctx) => ctx.host.now(), 'The time of the call; the variable now is the time at which the state began.'),
   row('DURATION timed_call(SUB)', timedCall, 'Calls the sub, and returns how long that took. Where the sub returns an action, the state ends with it.'),
-  row('VOID rfc_ttl()', (ctx) => ctx.bo?.giveLifeAgain(),
+  row('VOID rfc_ttl()', (ctx) => ctx.bo?.recalculateLifetime(),
     'In vcl_backend_response and vcl_backend_refresh: calculates beresp.ttl, beresp.grace and beresp.keep again, from the fields that beresp has now (RFC 9111 section 4.2). beresp.uncacheable is unchanged, and a pass has no lifetime.', { places: 'backend_response backend_refresh' }),
   row('INT port(IP ip)', (_c, ip: VclIp) => ip.port, 'The port of the address.'),
   // In other states the call fails at run time, as in Varnish.

@@ -1,6 +1,6 @@
 // http_profile=rfc9111: whether a response is stored, how long it is fresh, and how long usable after that.
 import { describe, expect, it } from 'vitest';
-import { type SharedLife, sharedLife } from '../../../daemon/fetch/lifetime.ts';
+import { type SharedLifetime, sharedLifetime } from '../../../daemon/fetch/lifetime.ts';
 import { httpDate } from '../../../daemon/http1/date.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Params } from '../../../daemon/params/parameter-set.ts';
@@ -12,12 +12,12 @@ const at = (seconds: number): string => httpDate(NOW + seconds);
 function life(
   fields: Record<string, string>,
   { status = 200, authorized = false, secondAge = '' } = {},
-): SharedLife {
+): SharedLifetime {
   const msg = new HttpMessage(1);
   msg.status = status;
   for (const [name, value] of Object.entries(fields)) msg.push(name.toLowerCase(), `${name}: ${value}`);
   if (secondAge !== '') msg.push('age', `Age: ${secondAge}`);
-  return sharedLife(msg, authorized, NOW, new Params().hot);
+  return sharedLifetime(msg, authorized, NOW, new Params().hot);
 }
 const cc = (value: string, more: Record<string, string> = {}): Record<string, string> => ({
   'Cache-Control': value,

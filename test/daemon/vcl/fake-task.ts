@@ -256,7 +256,7 @@ export function taskOf(program: VclProgram, headers: Record<string, string> = {}
     usualFilters: () => ' usual',
     unsetBody: () => undefined,
     session,
-    giveLifeAgain: () => undefined,
+    recalculateLifetime: () => undefined,
     rollback: () => undefined,
   };
   const run = (state: StateName): string => {

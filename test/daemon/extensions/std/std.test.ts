@@ -190,7 +190,7 @@ describe('std', () => {
   it('calculates the life of a response again, in vcl_backend_response alone', () => {
     const t = task('sub vcl_backend_response { std.rfc_ttl(); }');
     let asked = 0;
-    t.bo.giveLifeAgain = () => void asked++;
+    t.bo.recalculateLifetime = () => void asked++;
     t.run('backend_response');
     expect(asked).toBe(1);
     expect(() => task('sub vcl_backend_error { std.rfc_ttl(); }')).toThrow(/std\.rfc_ttl/);

@@ -1,6 +1,6 @@
 // The life of a response, calculated a second time from what the program has made of its fields (std.rfc_ttl).
 import { describe, expect, it } from 'vitest';
-import { giveLife, giveLifeAgain } from '../../../daemon/fetch/give-life.ts';
+import { recalculateLifetime, setLifetime } from '../../../daemon/fetch/set-lifetime.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import { Params } from '../../../daemon/params/parameter-set.ts';
 import { FakeLog, NOW } from '../vcl/fake-task.ts';
@@ -35,21 +35,21 @@ describe('a life that is calculated again', () => {
     const bo = fetched();
     bo.beresp.set('Cache-Control', 'max-age=30, stale-while-revalidate=7');
     bo.beresp.set('Age', '10');
-    giveLifeAgain(bo);
+    recalculateLifetime(bo);
     expect(bo).toMatchObject({ ttl: 30, grace: 7, keep: 0, tOrigin: NOW + 5 - 10, uncacheable: false });
     expect(records(bo)).toEqual([expect.stringMatching(/^RFC 30 7 0 .* cacheable$/)]);
   });
 
   it('leaves it to the program whether the response is cacheable', () => {
     const bo = fetched({ uncacheable: true });
-    giveLifeAgain(bo);
+    recalculateLifetime(bo);
     expect(bo).toMatchObject({ ttl: 60, grace: 10, uncacheable: true });
     expect(records(bo)).toEqual([expect.stringMatching(/ uncacheable$/)]);
   });
 
   it('is none for a pass', () => {
     const bo = fetched({ mode: 'pass', uncacheable: true });
-    giveLifeAgain(bo);
+    recalculateLifetime(bo);
     expect(bo).toMatchObject({ ttl: -1, grace: 0, keep: 0 });
     expect(records(bo)).toEqual([]);
   });
@@ -57,11 +57,11 @@ describe('a life that is calculated again', () => {
   it('is over at once for what a strict cache may not store', () => {
     const bo = fetched({}, true);
     bo.beresp.set('Cache-Control', 'no-store');
-    giveLifeAgain(bo);
+    recalculateLifetime(bo);
     expect(bo).toMatchObject({ ttl: 0, grace: 0, keep: 0, uncacheable: false });
     const marked = fetched({ uncacheable: true }, true);
     marked.beresp.set('Cache-Control', 'no-store');
-    giveLifeAgain(marked);
+    recalculateLifetime(marked);
     expect(marked).toMatchObject({ ttl: 120, grace: 0, keep: 0, uncacheable: true });
   });
 });
@@ -70,7 +70,7 @@ describe('the first life of a response', () => {
   it('leaves a marker for what a strict cache may not store', () => {
     const bo = fetched({}, true);
     bo.beresp.set('Cache-Control', 'no-store');
-    expect(giveLife(bo)).toBe(NOW);
+    expect(setLifetime(bo)).toBe(NOW);
     expect(bo).toMatchObject({ ttl: 120, grace: 0, keep: 0, uncacheable: true });
     expect(records(bo)).toEqual([expect.stringMatching(/ uncacheable$/)]);
   });
