@@ -9,7 +9,11 @@ export interface OperatorRow {
 
 export const OPERATORS = [
   { text: '==', token: 'cmp', help: 'The number is this one.' },
-  { text: '!=', token: 'cmp', help: 'The number is another one; what is no number does not count.' },
+  {
+    text: '!=',
+    token: 'cmp',
+    help: 'The number is another one. A record that is not a number does not match.',
+  },
   { text: '<', token: 'cmp', help: 'The number is smaller.' },
   { text: '<=', token: 'cmp', help: 'The number is smaller, or this one.' },
   { text: '>', token: 'cmp', help: 'The number is larger.' },
@@ -25,12 +29,9 @@ export type NumberOp = Extract<(typeof OPERATORS)[number], { token: 'cmp' }>['te
 
 /** Operators between comparisons, tightest first. */
 export const CONNECTIVES = [
-  {
-    text: 'not',
-    help: 'True where the comparison or the bracket after it is false. It does not stand twice in a row.',
-  },
-  { text: 'and', help: 'True where both sides are, each for some record: not of necessity the same one.' },
-  { text: 'or', help: 'True where one of the sides is.' },
+  { text: 'not', help: 'True if the comparison or the bracket after it is false. It cannot be repeated.' },
+  { text: 'and', help: 'True if both sides are, each for some record, not necessarily the same one.' },
+  { text: 'or', help: 'True if at least one side is.' },
 ] as const satisfies readonly { text: string; help: string }[];
 
 /** Meaning of a level in curly brackets, by the sign after its number. */

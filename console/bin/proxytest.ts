@@ -69,7 +69,7 @@ function readArguments(argv: readonly string[]): RunOptions | Ending {
     rounds: rounds as number,
     jobs: jobs as number,
     seconds: seconds as number,
-    goesOn: given.has('k'),
+    keepsGoing: given.has('k'),
     isQuiet: given.has('q'),
     isVerbose: given.has('v'),
     interrupted: interrupted(),

@@ -1,5 +1,5 @@
-// The demo's editor: changes something now and then and purges it, here and in the edge network. Hard and soft purges
-// by URL, purges by surrogate key and bans alternate, so that the log and the edge view show each of them.
+// The demo's editor: every few seconds it invalidates a page, here and in the edge network. Hard and soft purges by URL,
+// purges by surrogate key and bans alternate, so that the log and the edge view show each of them.
 
 import { request } from 'node:http';
 

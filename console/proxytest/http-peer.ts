@@ -1,4 +1,5 @@
-// One connection of a client or server: what it has received, and how it receives. The commands are in http-commands.ts.
+// One connection of a scripted client or server: its state, and the reading of heads, bodies and chunks. The commands are in
+// http-commands.ts.
 
 import type { Socket } from 'node:net';
 import { Actor, type Commands, type Stage } from './actor.ts';
@@ -68,7 +69,7 @@ export class HttpPeer extends Actor {
     return this.setting.isServer;
   }
 
-  /** Takes the next connection in the place of this one. */
+  /** Replaces this connection by the server's next one. */
   async acceptNext(): Promise<void> {
     this.wire = new Wire(this, await this.setting.accept());
   }

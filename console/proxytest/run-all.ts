@@ -1,4 +1,4 @@
-// Plays many scripts, some beside each other, and reports as varnishtest does.
+// Runs many scripts, several at a time, and reports as varnishtest does.
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ export interface RunOptions extends CaseOptions {
   readonly rounds: number;
   /** -j */
   readonly jobs: number;
-  /** -k: continues after a failure. */
-  readonly goesOn: boolean;
+  /** -k: runs the remaining scripts after a failure. */
+  readonly keepsGoing: boolean;
   readonly isQuiet: boolean;
   readonly isVerbose: boolean;
-  /** Which directories stay: those of failed tests (-l), all (-L). */
+  /** Directories to keep: those of failed tests (-l), all (-L). */
   readonly leaves: 'none' | 'failed' | 'all';
 }
 
@@ -63,7 +63,7 @@ export async function runAll(options: RunOptions, write: (text: string) => void)
     queue.length = 0;
   });
   const worker = async (): Promise<void> => {
-    while (queue.length > 0 && (options.goesOn || totals.failed === 0)) {
+    while (queue.length > 0 && (options.keepsGoing || totals.failed === 0)) {
       const file = queue.shift() as string;
       const outcome = await runCase(file, ++number, options);
       totals[outcome.verdict]++;

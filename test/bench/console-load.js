@@ -3,7 +3,7 @@
 // while. Prints the time of a cold start, CPU share, frames per second, how long keys take until the screen shows
 // their effect, and memory once the log is full and at the end. Usage: node test/bench/console-load.js [--seconds 60]
 // [--rate 20000] [--warm 8] [--columns 120] [--rows 40] [--cpu-prof FOLDER] [--json] Needs dist/ and script (Debian:
-// bsdutils). Exits 1 if a bound of the issue is exceeded.
+// bsdutils). Exits 1 if a bound is exceeded.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ const { values: options } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-/** Bounds of the issue. */
+/** Bounds (chosen). */
 const MOST = { startMs: 1000, cpu: 0.6, frames: 15, keyMs: 50, megabytes: 300, heapGrowth: 8 };
 const TICKS = 100;
 const FRAME = '\x1b[?2026h';

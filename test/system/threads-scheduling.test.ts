@@ -1,5 +1,5 @@
-// How the system schedules the worker's threads: several of them do not interrupt what runs, one does as ever, and what an
-// operator chose stays.
+// The scheduling policy of the worker's threads: SCHED_BATCH for several, unchanged for a single one, and never in place of an
+// operator's choice.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';

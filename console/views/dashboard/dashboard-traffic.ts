@@ -15,7 +15,7 @@ const OUTCOMES: readonly { name: string; counters: readonly string[]; style: Sty
   { name: 'synth', counters: ['MAIN.s_synth'], style: 'synth' },
 ];
 
-/** A certificate that expires; else fragments: their lookups count as lookups, so shares include them. */
+/** Warning about an expiring certificate; otherwise the rate of ESI fragments, whose lookups are included in the shares. */
 export function trafficRemark(session: DaemonSession): Row {
   const expiry = expiryText(session);
   if (expiry !== null) return [span(expiry.text, expiry.tone)];

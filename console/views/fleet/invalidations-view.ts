@@ -44,7 +44,7 @@ export const INVALIDATIONS_VIEW: ListView = listView({
   },
   remark: (session) => {
     const nodes = nodesOf(session);
-    const open = entriesOf(session).filter((entry) => isOnItsWay(nodes, entry)).length;
+    const open = entriesOf(session).filter((entry) => isInProgress(nodes, entry)).length;
     const { counters } = session;
     return `${open === 0 ? 'none' : open} in progress, ${rate(counters.rate('FLEET.applied'))}/s applied, ${rate(counters.rate('FLEET.published'))}/s published here`;
   },
@@ -53,14 +53,14 @@ export const INVALIDATIONS_VIEW: ListView = listView({
   enter: (c) => INVALIDATIONS_VIEW.act(c, { type: 'detail' }),
 });
 
-function isOnItsWay(nodes: readonly FleetNode[], entry: FleetEntry): boolean {
+function isInProgress(nodes: readonly FleetNode[], entry: FleetEntry): boolean {
   return entry.state === 'applied' && missing(nodes, entry).length > 0;
 }
 
 function row(session: DaemonSession, nodes: readonly FleetNode[], entry: FleetEntry): ListRow {
   const { seq, at, from, by, kind, subject, state } = entry;
   const progress = progressOf(nodes, entry);
-  const tone: Tone = state !== 'applied' ? 'bad' : isOnItsWay(nodes, entry) ? 'warn' : 'good';
+  const tone: Tone = state !== 'applied' ? 'bad' : isInProgress(nodes, entry) ? 'warn' : 'good';
   return {
     key: seq === null ? `${from} at ${clock(at, session.utc)}.${Math.round(at * 1000) % 1000}` : String(seq),
     facts: { number: String(seq ?? ''), from, kind, subject, reached: progress },
