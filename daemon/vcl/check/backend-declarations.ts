@@ -35,6 +35,7 @@ function propertyOf(field: string): string {
   return field.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
+const FETCH_TIMEOUTS = ['connectTimeout', 'firstByteTimeout', 'betweenBytesTimeout'] as const;
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend' }>): BackendDecl {
@@ -46,6 +47,9 @@ export function checkBackend(scope: Scope, d: Extract<Declaration, { k: 'backend
   }
   const attributes: TlsAttributes = {};
   readFields(scope, d.fields, BACKEND_FIELDS, decl, attributes);
+  if (!scope.model.changes.zeroTimeouts) {
+    for (const name of FETCH_TIMEOUTS) if (decl[name] === 0) delete decl[name];
+  }
   const givenHeader = decl.hostHeader;
   const host = valueSpan(d.fields, 'host');
   const path = valueSpan(d.fields, 'path');

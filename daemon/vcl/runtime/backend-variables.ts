@@ -33,8 +33,11 @@ function filtersOpen(c: VclContext, name: string): boolean {
   return false;
 }
 
-/** A timeout of zero selects the backend's own, or the parameter. */
-const ownTimeout = (v: number): number => (v > 0 ? v : -1);
+/** In 7.1 a timeout of zero selects the backend's own, or the parameter; since 7.5 it is over at once. */
+function ownTimeout(c: VclContext, v: number): number {
+  if (v > 0) return v;
+  return c.vcl.changes.zeroTimeouts ? 0 : -1;
+}
 
 type TimeoutParam = keyof VclBusyobj['params'];
 
@@ -75,7 +78,7 @@ export const backendVariables = {
   get_bereq_uncacheable: (c: VclContext) => bo(c).uncacheable,
   get_bereq_connect_timeout: (c: VclContext) => shownTimeout(c, bo(c).connectTimeout, 'connect_timeout'),
   set_bereq_connect_timeout: (c: VclContext, v: number) => {
-    bo(c).connectTimeout = ownTimeout(v);
+    bo(c).connectTimeout = ownTimeout(c, v);
   },
   unset_bereq_connect_timeout: (c: VclContext) => {
     bo(c).connectTimeout = -1;
@@ -83,7 +86,7 @@ export const backendVariables = {
   get_bereq_first_byte_timeout: (c: VclContext) =>
     shownTimeout(c, bo(c).firstByteTimeout, 'first_byte_timeout'),
   set_bereq_first_byte_timeout: (c: VclContext, v: number) => {
-    bo(c).firstByteTimeout = ownTimeout(v);
+    bo(c).firstByteTimeout = ownTimeout(c, v);
   },
   unset_bereq_first_byte_timeout: (c: VclContext) => {
     bo(c).firstByteTimeout = -1;
@@ -91,7 +94,7 @@ export const backendVariables = {
   get_bereq_between_bytes_timeout: (c: VclContext) =>
     shownTimeout(c, bo(c).betweenBytesTimeout, 'between_bytes_timeout'),
   set_bereq_between_bytes_timeout: (c: VclContext, v: number) => {
-    bo(c).betweenBytesTimeout = ownTimeout(v);
+    bo(c).betweenBytesTimeout = ownTimeout(c, v);
   },
   unset_bereq_between_bytes_timeout: (c: VclContext) => {
     bo(c).betweenBytesTimeout = -1;

@@ -200,7 +200,7 @@ export const clientVariables = {
   unset_sess_timeout_linger: (c: VclContext) => {
     sess(c).timeoutLinger = Number(c.host.param('timeout_linger'));
   },
-  get_sess_idle_send_timeout: (c: VclContext) => sess(c).idleSendTimeout,
+  get_sess_idle_send_timeout: (c: VclContext) => readableNumber(sess(c).idleSendTimeout),
   set_sess_idle_send_timeout: (c: VclContext, v: number) => {
     sess(c).idleSendTimeout = Math.max(0, v);
   },

@@ -153,6 +153,10 @@ function* settings(view: ProgramView, name: string, isMeant: (s: Statement & { k
   }
 }
 
+function* zeroSettings(view: ProgramView, names: readonly string[]): Generator<Span> {
+  for (const name of names) yield* settings(view, name, ({ value }) => isZero(value));
+}
+
 /** Acls whose matches are logged, and that do not say whether they are folded. */
 function* logged(view: ProgramView): Generator<Span> {
   for (const { flags, name } of view.all('acl')) {
@@ -228,6 +232,7 @@ const TOUCHES: Readonly<Partial<Record<ChangeName, Touches>>> = {
   strayContentRange: (view) => uses(view, ['beresp.http.content-range', 'resp.http.content-range']),
   sharedArrivals: (view) => settings(view, 'beresp.ttl', ({ value }) => isZero(value)),
   refreshState: (view) => uses(view, CONDITIONS),
+  zeroTimeouts: (view) => zeroSettings(view, TIMEOUTS),
   shownTimeouts: (view) => reads(view, TIMEOUTS),
   pipeTimeouts: (view) => returns(view, 'pipe'),
   openRanges: (view) => uses(view, ['req.http.range', 'bereq.http.range', 'resp.http.content-range']),

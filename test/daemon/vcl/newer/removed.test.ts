@@ -241,6 +241,11 @@ describe('the lint', () => {
       'sub vcl_recv { return (hash); } sub vcl_backend_fetch { set bereq.connect_timeout = 1s; unset bereq.first_byte_timeout;\nstd.log(bereq.first_byte_timeout); }',
       [[5, 'release-shown-timeouts']],
     ],
+    [
+      'timeouts of zero',
+      'sub vcl_recv { return (hash); } sub vcl_backend_fetch { set bereq.connect_timeout = 1s; set bereq.first_byte_timeout = 0s; }',
+      [[4, 'release-zero-timeouts']],
+    ],
     ['ranges', 'sub vcl_recv { unset req.http.Range; return (hash); }', [[4, 'release-open-ranges']]],
     [
       'dates of objects',

@@ -71,6 +71,23 @@ describe('a timeout that is unset', () => {
     },
   );
 
+  it.each([
+    ['7.1', -1, undefined],
+    ['9.0', 0, 0],
+  ] as const)(
+    'is that of the backend or the parameter when it is 0 in 7.1, and over at once since 7.5: %s',
+    (release, own, attribute) => {
+      const t = task('sub vcl_backend_fetch { set bereq.first_byte_timeout = 0s; }', {}, { release });
+      t.run('backend_fetch');
+      expect(t.bo.firstByteTimeout).toBe(own);
+      const text =
+        'vcl 4.1; backend d { .host = "127.0.0.1"; .first_byte_timeout = 0s; .between_bytes_timeout = 0s; .connect_timeout = 0s; }';
+      const [declared] = compile({ name: 'a.vcl', text }, { release }).program?.backends ?? [];
+      expect(declared?.firstByteTimeout).toBe(attribute);
+      expect([declared?.connectTimeout, declared?.betweenBytesTimeout]).toEqual([attribute, attribute]);
+    },
+  );
+
   it('is the largest number in text where the parameter says never, as in 7.7.0', () => {
     const longest = '999999999999.999';
     const fetch = task(
@@ -82,10 +99,14 @@ describe('a timeout that is unset', () => {
     fetch.ctx.host = { ...host, param: () => NEVER };
     fetch.run('backend_fetch');
     expect([fetch.bo.bereq.get('a'), fetch.bo.bereq.get('b')]).toEqual([longest, longest]);
-    const request = task('sub vcl_recv { set req.http.a = sess.send_timeout; return (pass); }');
-    Object.assign(request.req, { session: { ...request.req.session, sendTimeout: NEVER } });
+    const request = task(
+      'sub vcl_recv { set req.http.a = sess.send_timeout; set req.http.b = sess.idle_send_timeout; return (pass); }',
+    );
+    Object.assign(request.req, {
+      session: { ...request.req.session, sendTimeout: NEVER, idleSendTimeout: NEVER },
+    });
     request.run('recv');
-    expect(request.req.http.get('a')).toBe(longest);
+    expect([request.req.http.get('a'), request.req.http.get('b')]).toEqual([longest, longest]);
   });
 
   it('can be unset before a pipe, too, where only connecting has a timeout to read', () => {
