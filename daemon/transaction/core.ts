@@ -58,6 +58,8 @@ export interface Core {
   readonly lenientDates: boolean;
   /** Are the statements of programs logged without being asked to (feature trace)? */
   readonly tracesAll: boolean;
+  /** Whether malformed requests have a ReqStart record (varnish_release). */
+  readonly logsMalformedStart: boolean;
   /** The lenient_lf feature. */
   readonly lenientLf: boolean;
   /** Whether HTTP/2 is spoken where a client without TLS of ours begins with its preface (feature +http2). */

@@ -42,6 +42,7 @@ export function refuseHead(
   openRefused(req);
   if (row.record === 'BogoHeader') log.put(Tag.BogoHeader, errorText(head, buf, end));
   log.putBytes(Tag.HttpGarbage, buf, start, start + garbageLength(buf, start, end));
+  if (core.logsMalformedStart) log.putConstant(session.startRecord);
   const isTls = buf[start] === TLS_RECORD && buf[start + 1] === TLS_MAJOR;
   const place = isTls ? '' : errorPlace(head, buf, head.headStart, end);
   noteRefusal(log, core.stats, 'request', isTls ? 'tls' : row.refusal, place);

@@ -121,6 +121,7 @@ export abstract class WorkerCore implements Core {
   http2Plain = false;
   http2Tls = true;
   logsResets = true;
+  logsMalformedStart = false;
   readonly ticketKeys = new TicketKeys();
   readonly tls: TlsServices = {
     contexts: new ServerContexts(this.ticketKeys),
@@ -314,6 +315,7 @@ export abstract class WorkerCore implements Core {
     this.http2Plain = allParams.feature('http2');
     this.http2Tls = !allParams.featureDenied('http2');
     this.logsResets = allParams.feature('vcl_req_reset');
+    this.logsMalformedStart = allParams.changes.malformedStart;
     this.esi.set((bit) => allParams.feature(bit));
     this.responseLimits = responseHeadLimits(allParams);
     Object.assign(this.cacheLimits, limitsOfCache(allParams));

@@ -131,6 +131,12 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
     expect(log).not.toMatch(newer ? / (ERR|WARN) after / : / (ERR|WARN): after /);
   });
 
+  it(`${newer ? 'has' : 'does not have'} the client of a malformed request`, async () => {
+    await exchange({ port: proxy.port }, 'GET /nonsense\r\n\r\n');
+    const text = await proxy.logged(/HttpGarbage/, '-g', 'request', '-q', 'HttpGarbage');
+    expect(/HttpGarbage .*\n- +ReqStart +127\.0\.0\.1 /.test(text)).toBe(newer);
+  });
+
   it('logs the end of objects in the format of the release', async () => {
     const log = await proxy.log('-g', 'raw', '-i', 'ExpKill');
     if (newer) {
