@@ -133,7 +133,9 @@ export class SlicedSource implements Source {
     const { from, to } = own === null ? NOWHERE : ownPlace(own);
     const end = Math.min(to, this.to);
     if (from > this.at || end <= this.at) {
-      this.breakOff('object');
+      // One that took the place of the part in the list, and ends before it does.
+      if (this.broken === take.segment.to || take.segment.to <= this.at) this.breakOff('object');
+      else this.takeRest(take.segment);
       return;
     }
     this.state = 'sending';

@@ -639,6 +639,29 @@ describe('parts that clients ask for (req.parts)', () => {
     expect(asked()).toHaveLength(5);
   });
 
+  it('fetches the rest where a part was replaced by a shorter one', async () => {
+    await part('bytes=0-999');
+    let release = (): void => undefined;
+    const hold = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    file.reply = (_, range) => {
+      if (range?.[0] !== 1000) return null;
+      const fields = { ETag: '"a"', 'Content-Range': `bytes 1000-20999/${SIZE}` };
+      return [{ hold }, ...respond('206 Partial Content', fields, file.body.subarray(1000, 21_000))];
+    };
+    // Knows none of the parts that come meanwhile.
+    const two = get('bytes=1000-20999,50000-59999', { 'X-Parts': 'yes' });
+    await until('its first range is asked for', async () => asked().length > 1);
+    await part('bytes=50000-79999');
+    await proxy.adm('ban', 'obj.http.Content-Range', '~', '50000-79999');
+    release();
+    expect((await two).complete).toBe(true);
+    expect(asked().at(-1)).toBe('bytes=50000-59999');
+    const r = await part('bytes=50000-79999');
+    expect(hash(r.body)).toBe(hash(file.body.subarray(50_000, 80_000)));
+  });
+
   it('drops all parts of an older version', async () => {
     await part('bytes=1000-1999');
     file.body = bytesOf(55);
