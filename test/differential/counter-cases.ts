@@ -4,6 +4,7 @@
 import { gzipSync } from 'node:zlib';
 import { type Action, type Origin, type Reply, respond, respondChunked } from '../harness/origin.ts';
 import type { RunningProxy } from '../harness/proxy.ts';
+import { worked } from './at-rest.ts';
 import type { Player } from './runner.ts';
 
 export interface Difference {
@@ -215,12 +216,15 @@ export const COUNTER_GROUPS: readonly CounterGroup[] = [
         name: 'grace while somebody fetches',
         script: (o) =>
           o.on('/grace-busy', (_r, n) => (n === 1 ? ok({ 'X-Bedo': 'short' }) : [{ wait: 600 }, ...ok()])),
-        play: async (p) => {
+        play: async (p, proxy, origin) => {
           await p.get('/grace-busy');
           await p.sleep(150);
           await p.get('/grace-busy');
           await p.get('/grace-busy');
           await p.fetched('/grace-busy', 2);
+          // Its connection is given back, or not, before the next case looks for one.
+          await origin.answered();
+          await worked(proxy);
         },
       },
       {

@@ -3,7 +3,7 @@
 // request bodies by length or chunks only to find the next request; it judges nothing.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions, type Server as TlsServer } from 'node:tls';
-import { delay } from './processes.ts';
+import { delay, until } from './processes.ts';
 
 /** Below the kernel's own, which begin at 32768 (net.ipv4.ip_local_port_range). */
 const LOWEST_PORT = 10_000;
@@ -163,6 +163,11 @@ export class Origin {
     for (const socket of this.#sockets) if (!this.#busy.has(socket)) socket.end();
     const end = performance.now() + ms;
     while (performance.now() < end && [...this.#sockets].some((s) => !this.#busy.has(s))) await delay(2);
+  }
+
+  /** Waits until every request that has come is answered. */
+  async answered(): Promise<void> {
+    await until('all requests answered', () => this.#busy.size === 0);
   }
 
   async close(): Promise<void> {
