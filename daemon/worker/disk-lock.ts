@@ -17,21 +17,17 @@ export interface DiskLock {
 /** Locks a directory for this process. Fails when another process holds it. */
 export async function lockDisk(path: string): Promise<DiskLock> {
   for (let left = TRIES; ; left--) {
-    const { holder, release } = attempt(path);
-    if (holder instanceof Error) return { release: () => undefined, fault: holder };
-    if (release !== undefined) return { release, fault: null };
+    let lock: ReturnType<typeof takeLock>;
+    try {
+      lock = takeLock(join(path, 'lock'));
+    } catch (error) {
+      // A full disk has no room for it, one with errors cannot be read.
+      return { release: () => undefined, fault: error as Error };
+    }
+    if (lock.release !== undefined) return { release: lock.release, fault: null };
     if (left === 0)
-      throw new Error(`Process ${holder} already uses the disk tier's directory '${nameOf(path)}'`);
+      throw new Error(`Process ${lock.holder} already uses the disk tier's directory '${nameOf(path)}'`);
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  }
-}
-
-/** A full disk has no room for the lock, one with errors does not read it. */
-function attempt(path: string): { holder?: number | Error | undefined; release?: (() => void) | undefined } {
-  try {
-    return takeLock(join(path, 'lock'));
-  } catch (error) {
-    return { holder: error as Error };
   }
 }
 
