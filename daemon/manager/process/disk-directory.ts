@@ -21,7 +21,8 @@ export function makeDiskDirectory({ path }: DiskSpec, worker: Account | null): v
   const owner = worker?.uid ?? process.geteuid?.() ?? uid;
   if (uid !== owner || (mode & 0o022) !== 0)
     throw new OptionError(
-      `The disk tier's directory '${path}' must belong to the worker's user, and nobody else may write to it`,
+      `The disk tier's directory '${path}' must belong to the worker's user (uid ${owner}), and nobody else may write to it: ` +
+        `it belongs to uid ${uid}, with mode ${(mode & 0o777).toString(8)}`,
       false,
     );
 }
