@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 import { runDelay } from '../../../daemon/stats/run-delay.ts';
 
@@ -22,18 +20,4 @@ it('is 0 where the system does not account for it, and where the file cannot be 
   const waited = runDelay(read);
   expect([waited(), waited(), waited(), waited()]).toEqual([0, 0, 1, 0]);
   expect(runDelay(() => '')()).toBe(0);
-});
-
-it('is that of the calling thread', async () => {
-  const counted = readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ');
-  if (counted.length !== 3) return;
-  // One that only sleeps waits for no processor, whatever other threads of the process do.
-  const code = `
-    const { parentPort } = require('node:worker_threads');
-    const { readFileSync } = require('node:fs');
-    parentPort.postMessage(Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[2]));`;
-  const worker = new Worker(code, { eval: true });
-  const slices = await new Promise<number>((resolve) => worker.once('message', resolve));
-  await worker.terminate();
-  expect(slices).toBeLessThan(Number(counted[2]));
 });
