@@ -5,10 +5,12 @@
 // happened to them: then the set of purges is unknown, and the tier begins empty.
 //
 // Entries that arrive while a group is being written wait for the next one. A journal that has failed once accepts nothing
-// more: after a failed sync the contents of the device are unknown.
+// more: after a failed sync the contents of the device are unknown. A write that found no room has not failed yet: it is done
+// again, at the same place, once a segment has gone.
 
 import type { DiskFile, DiskFiles } from './disk-files.ts';
 import type { DiskSync } from './disk-options.ts';
+import { type FullDevice, isFull } from './full-device.ts';
 import type { Invalidation, Invalidations } from './invalidations.ts';
 import { encodeEntry, type JournalCopy, type ParsedCopy, parseCopy } from './journal-copy.ts';
 
@@ -61,55 +63,58 @@ async function contents(files: DiskFiles, name: string): Promise<Buffer> {
   }
 }
 
+/** Removes all journals, also from a device that loses power then: the next start finds no objects. */
+export async function removeJournals(files: DiskFiles): Promise<void> {
+  for (const name of await files.names()) if (NAME.test(name)) await files.remove(name);
+  await files.syncNames();
+}
+
+/** Both copies of a generation, open, and the length of each. */
+interface Copied {
+  readonly sides: DiskFile[];
+  readonly bytes: number;
+}
+
+interface JournalParts {
+  readonly files: DiskFiles;
+  readonly invalidations: Invalidations;
+  readonly sync: () => DiskSync;
+  /** Text of the first entry. */
+  readonly origin: string;
+  readonly room: FullDevice;
+}
+
 export class DiskJournal {
   /** The newest number that both copies hold. */
   committed: number;
-  private readonly files: DiskFiles;
-  private readonly invalidations: Invalidations;
-  private readonly sync: () => DiskSync;
-  /** Text of the first entry. */
-  private readonly origin: string;
+  private readonly parts: JournalParts;
   private generation: number;
-  private readonly sides: DiskFile[] = [];
+  private sides: DiskFile[] = [];
   private bytes = 0;
   private bytesCopied = 0;
   private waiting: Invalidation[] = [];
   private writing: Promise<void> = Promise.resolve();
   private error: Error | null = null;
 
-  private constructor(
-    files: DiskFiles,
-    invalidations: Invalidations,
-    origin: string,
-    generation: number,
-    sync: () => DiskSync,
-  ) {
-    this.files = files;
-    this.sync = sync;
-    this.invalidations = invalidations;
-    this.origin = origin;
+  private constructor(parts: JournalParts, generation: number) {
+    this.parts = parts;
     this.generation = generation;
-    this.committed = invalidations.newest;
+    this.committed = parts.invalidations.newest;
   }
 
   /** A new journal that begins with the invalidations there are, in place of all older ones. */
-  static async begin(
-    files: DiskFiles,
-    invalidations: Invalidations,
-    origin: string,
-    generation: number,
-    sync: () => DiskSync,
-  ): Promise<DiskJournal> {
-    const journal = new DiskJournal(files, invalidations, origin, generation, sync);
-    await journal.copy();
+  static async begin(parts: JournalParts, generation: number): Promise<DiskJournal> {
+    const journal = new DiskJournal(parts, generation);
+    await journal.replaceBy(await parts.room.forJournal(() => journal.copy()));
     return journal;
   }
 
   /** Adds an invalidation, which applies from now on, and resolves when it is on the device; without sync, when the system has
    * it. */
   async add(one: Omit<Invalidation, 'sequence'>): Promise<void> {
-    const numbered = { ...one, sequence: this.invalidations.newest + 1 };
-    this.invalidations.add(numbered);
+    const { invalidations } = this.parts;
+    const numbered = { ...one, sequence: invalidations.newest + 1 };
+    invalidations.add(numbered);
     this.waiting.push(numbered);
     await this.commit(numbered.sequence);
   }
@@ -135,52 +140,91 @@ export class DiskJournal {
     const group = this.waiting;
     if (group.length === 0) return;
     this.waiting = [];
+    const { room, sync } = this.parts;
     try {
       const bytes = Buffer.concat(group.map(encodeEntry));
       for (const side of this.sides) {
-        await side.write(bytes, this.bytes);
-        if (this.sync() !== 'off') await side.sync();
+        await room.forJournal(() => side.write(bytes, this.bytes));
+        if (sync() !== 'off') await side.sync();
       }
       this.bytes += bytes.length;
       this.committed = (group.at(-1) as Invalidation).sequence;
-      if (this.bytes > WORTH_COPYING && this.bytes > this.bytesCopied * 2) {
-        this.generation++;
-        await this.copy();
-      }
+      if (this.bytes > WORTH_COPYING && this.bytes > this.bytesCopied * 2) await this.shorten();
     } catch (error) {
       this.error = error as Error;
       throw error;
     }
   }
 
-  /** Writes a new generation, and removes the others once it is whole. */
-  private async copy(): Promise<void> {
-    const { files, invalidations, generation } = this;
-    const older = (await files.names()).filter((name) => NAME.test(name));
-    for (const side of this.sides.splice(0)) await side.close();
+  /** Without room for a copy the journal grows. */
+  private async shorten(): Promise<void> {
+    const { files } = this.parts;
+    this.generation++;
+    let copied: Copied;
+    try {
+      copied = await this.copy();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      // One that is whole would be taken for the newest.
+      for (const name of await files.names()) if (this.isOwn(name)) await files.remove(name);
+      await files.syncNames();
+      this.generation--;
+      this.bytesCopied = this.bytes;
+      return;
+    }
+    await this.replaceBy(copied);
+  }
+
+  private isOwn(name: string): boolean {
+    return SIDES.some((side) => name === nameOf(this.generation, side));
+  }
+
+  /** Appends to a new generation from now on, which is whole, and removes the others. */
+  private async replaceBy({ sides, bytes }: Copied): Promise<void> {
+    const { files } = this.parts;
+    for (const side of this.sides) await side.close();
+    this.sides = sides;
+    this.bytes = bytes;
+    this.bytesCopied = bytes;
+    for (const name of await files.names())
+      if (NAME.test(name) && !this.isOwn(name)) await files.remove(name);
+    await files.syncNames();
+  }
+
+  /** Writes a new generation. */
+  private async copy(): Promise<Copied> {
+    const { files, invalidations, origin } = this.parts;
+    const names = await files.names();
     // The window may grow while this is written: what was added since comes with its own group.
     const all = [...invalidations.all()].filter((one) => one.sequence <= this.committed);
     const floor = Math.min(invalidations.floor, this.committed);
-    for (const side of SIDES) {
-      const file = await files.create(nameOf(generation, side));
-      this.sides.push(file);
-      let at = 0;
-      const write = async (bytes: Buffer): Promise<void> => {
-        await file.write(bytes, at);
-        at += bytes.length;
-      };
-      await write(encodeEntry({ kind: 'begin', sequence: floor, text: this.origin }));
-      for (let first = 0; first < all.length; first += BATCH) {
-        await write(Buffer.concat(all.slice(first, first + BATCH).map(encodeEntry)));
+    const sides: DiskFile[] = [];
+    let at = 0;
+    try {
+      for (const side of SIDES) {
+        const name = nameOf(this.generation, side);
+        // Of an attempt that found no room.
+        if (names.includes(name)) await files.remove(name);
+        const file = await files.create(name);
+        sides.push(file);
+        at = 0;
+        const write = async (bytes: Buffer): Promise<void> => {
+          await file.write(bytes, at);
+          at += bytes.length;
+        };
+        await write(encodeEntry({ kind: 'begin', sequence: floor, text: origin }));
+        for (let first = 0; first < all.length; first += BATCH) {
+          await write(Buffer.concat(all.slice(first, first + BATCH).map(encodeEntry)));
+        }
+        await write(encodeEntry({ kind: 'complete', sequence: this.committed }));
+        await file.sync();
       }
-      await write(encodeEntry({ kind: 'complete', sequence: this.committed }));
-      await file.sync();
-      this.bytes = at;
-      this.bytesCopied = at;
+      await files.syncNames();
+    } catch (error) {
+      for (const side of sides) await side.close();
+      throw error;
     }
-    await files.syncNames();
-    for (const name of older) await files.remove(name);
-    await files.syncNames();
+    return { sides, bytes: at };
   }
 }
 

@@ -78,6 +78,10 @@ export class DiskSegment {
     this.file = file;
   }
 
+  get isEmpty(): boolean {
+    return this.used === SEGMENT_HEAD;
+  }
+
   /** @param made seconds since 1970 */
   async writeHead(origin: string, made: number): Promise<void> {
     this.made = made;

@@ -8,6 +8,7 @@ import type { DiskIndex } from './disk-index.ts';
 import type { DiskFigures, DiskOptions } from './disk-options.ts';
 import { type DiskObject, RECORD_UNIT, recordLength } from './disk-record.ts';
 import { DiskSegment, fits, type SegmentState, sealedBytes } from './disk-segment.ts';
+import { isFull } from './full-device.ts';
 
 const SEGMENT_NAME = /^segment-(\d{1,10})$/;
 const LAST_SEGMENT = 2 ** 32 - 1;
@@ -64,26 +65,48 @@ export class DiskSegments {
     const number = ++this.lastNumber;
     const segment = new DiskSegment(number, await this.files.create(nameOf(number)));
     this.all.set(number, segment);
+    this.current = segment;
     try {
       await segment.writeHead(this.origin, this.options.now());
     } catch (error) {
+      this.current = null;
       await this.forget(segment);
       throw error;
     }
-    this.current = segment;
     return segment;
   }
 
   private async sealCurrent(): Promise<void> {
     const { current } = this;
-    this.current = null;
     if (current === null) return;
-    await current.seal();
-    await this.files.syncNames();
+    try {
+      await current.seal();
+      await this.files.syncNames();
+    } catch (error) {
+      // Its records are whole, and are compared at the next start.
+      if (!isFull(error)) throw error;
+      current.entries = [];
+    } finally {
+      this.current = null;
+    }
   }
 
-  private async dropOldest(): Promise<void> {
-    const [number, segment] = this.all.entries().next().value as [number, DiskSegment];
+  private dropOldest(): Promise<void> {
+    return this.drop(this.all.values().next().value as DiskSegment);
+  }
+
+  /** Removes the oldest segment that nothing is appended to; its bytes, 0 when there is none. */
+  async dropForRoom(): Promise<number> {
+    for (const segment of this.all.values()) {
+      if (segment === this.current) continue;
+      await this.drop(segment);
+      return segment.used;
+    }
+    return 0;
+  }
+
+  private async drop(segment: DiskSegment): Promise<void> {
+    const { number } = segment;
     this.all.delete(number);
     await this.index.dropSegment(number);
     this.figures.c_segment_drop++;
@@ -91,10 +114,12 @@ export class DiskSegments {
     await segment.leave();
   }
 
-  /** The contents of a segment are unknown after a failed write: nothing is appended to it. */
-  async abandon(segment: DiskSegment): Promise<void> {
+  /** After a failed write nothing is appended to a segment: a part of a record may be there, and what follows it is not to be
+   * taken for one. Its contents are unknown unless the device was full. */
+  async abandon(segment: DiskSegment, error: unknown): Promise<void> {
+    if (!segment.isEmpty && isFull(error)) await this.sealCurrent();
     this.current = null;
-    if (segment.entries.length === 0) await this.forget(segment);
+    if (segment.isEmpty) await this.forget(segment);
   }
 
   async dropAll(): Promise<void> {
@@ -123,7 +148,7 @@ export class DiskSegments {
         continue;
       }
       const entries = segment.entries;
-      if (state === 'open') await segment.seal();
+      if (state === 'open') await this.sealFound(segment);
       segment.entries = [];
       for (const entry of entries) {
         // Without room the oldest go, never the newest: an older version would be found in its place.
@@ -134,6 +159,15 @@ export class DiskSegments {
     }
     while (this.all.size > this.options.segments) await this.dropOldest();
     return true;
+  }
+
+  /** On a full device it stays without a seal, and is compared again at the next start. */
+  private async sealFound(segment: DiskSegment): Promise<void> {
+    try {
+      await segment.seal();
+    } catch (error) {
+      if (!isFull(error)) throw error;
+    }
   }
 
   /** One that cannot be read is as good as another tier's. */

@@ -10,12 +10,13 @@ import type { TierBody } from '../cache/tier-events.ts';
 import { turns } from '../turns/turns.ts';
 import type { DiskFiles } from './disk-files.ts';
 import { DiskIndex, type IndexEntry, type IndexMemory } from './disk-index.ts';
-import { DiskJournal, findJournal } from './disk-journal.ts';
+import { DiskJournal, findJournal, removeJournals } from './disk-journal.ts';
 import { type DiskFigures, type DiskOptions, noFigures } from './disk-options.ts';
 import { type DiskHit, DiskReader } from './disk-reader.ts';
-import { type DiskMeta, type DiskObject, RECORD_UNIT } from './disk-record.ts';
+import { type DiskMeta, type DiskObject, RECORD_UNIT, recordLength } from './disk-record.ts';
 import type { DiskSegment } from './disk-segment.ts';
 import { DiskSegments } from './disk-segments.ts';
+import { FullDevice, isFull } from './full-device.ts';
 import { type Invalidation, Invalidations } from './invalidations.ts';
 
 export type PutAnswer = 'stored' | 'dropped' | 'invalidated' | 'replaced' | 'failed';
@@ -45,6 +46,7 @@ export class DiskStore {
   private readonly reader: DiskReader;
   private journal: DiskJournal | null = null;
   private readonly log: DiskSegments;
+  private readonly room: FullDevice;
   /** Why the last write failed. */
   writeError: Error | null = null;
   /** By key: puts whose records are not written yet. */
@@ -58,6 +60,7 @@ export class DiskStore {
     this.figures = figures;
     this.index = new DiskIndex(options.objects);
     this.log = new DiskSegments(files, options, figures, this.index);
+    this.room = new FullDevice(this.log, figures, options.now);
     this.invalidations = new Invalidations(options.invalidations);
     this.reader = new DiskReader(this, figures, options);
   }
@@ -227,7 +230,8 @@ export class DiskStore {
     if (!isCurrent()) return 'replaced';
     if (!isValid()) return 'invalidated';
     await this.openJournal().commit(object.since);
-    const segment = await this.log.segmentFor(object);
+    const bytes = recordLength(object);
+    const segment = await this.room.forObjects(bytes, () => this.log.segmentFor(object));
     if (segment === null) {
       this.hide(object);
       figures.c_write_drop++;
@@ -236,10 +240,10 @@ export class DiskStore {
     const at = segment.used;
     let length = 0;
     try {
-      length = await segment.write(object);
+      length = await this.room.forObjects(bytes, () => segment.write(object));
       if (this.options.sync() === 'always') await segment.file.sync();
     } catch (error) {
-      await this.log.abandon(segment);
+      await this.log.abandon(segment, error);
       throw error;
     }
     figures.c_write++;
@@ -286,7 +290,18 @@ export class DiskStore {
       log.setOrigin(options.seed().join(' '));
     }
     const generation = found.generation + 1;
-    this.journal = await DiskJournal.begin(files, this.invalidations, log.origin, generation, options.sync);
+    const { room, invalidations } = this;
+    const begin = (): Promise<DiskJournal> =>
+      DiskJournal.begin({ files, invalidations, origin: log.origin, sync: options.sync, room }, generation);
+    try {
+      this.journal = await begin();
+    } catch (error) {
+      if (isWhole || !isFull(error)) throw error;
+      // Without a journal no object is used, so that they can go before there is a new one.
+      await removeJournals(files);
+      await log.removeFiles();
+      this.journal = await begin();
+    }
     // Only now: with the new origin none of them is read again, whichever of them a loss of power leaves.
     if (!isWhole) await log.removeFiles();
   }

@@ -13,10 +13,12 @@ import type { NewObject, ObjectTier, TierLookups, TierOutcome } from '../cache/o
 import type { TierBody, TierEvents } from '../cache/tier-events.ts';
 import { checkObjects, type DiskReport } from './disk-check.ts';
 import type { DiskFiles } from './disk-files.ts';
+import { removeJournals } from './disk-journal.ts';
 import { readNote, writeNote } from './disk-note.ts';
-import { type DiskFigures, type DiskSync, sizes } from './disk-options.ts';
+import { type DiskSync, sizes } from './disk-options.ts';
 import type { DiskHit } from './disk-reader.ts';
 import type { DiskMeta } from './disk-record.ts';
+import { type DiskReportParts, DiskReports } from './disk-reports.ts';
 import { DiskStore } from './disk-store.ts';
 
 const MEGABYTE = 1 << 20;
@@ -30,8 +32,6 @@ const DEADLINE = 1;
 const NEXT_BLOCK = 30;
 /** Seconds that an answer waits for the journal (chosen): a device that takes longer may never answer. */
 const SYNC_WAIT = 5;
-/** Keys that a start may look for in vain before it is reported (chosen), when it has found at least as many objects. */
-const IN_VAIN = 1000;
 const UNWRITTEN = 'write objects, they are in memory only';
 const UNREAD = 'read objects, they are fetched again';
 
@@ -43,19 +43,12 @@ export interface Underway {
   received(): Promise<void>;
 }
 
-export interface DiskTierParts {
+export interface DiskTierParts extends DiskReportParts {
   readonly cache: Cache;
-  /** Seconds since 1970. */
-  readonly now: () => number;
   readonly sync: () => DiskSync;
   /** Name of the storage. */
   readonly name: string;
-  /** The SMD counters. */
-  readonly figures: DiskFigures;
   readonly seed: () => readonly [number, number];
-  readonly log: (text: string) => void;
-  /** Reports trouble to the operator. */
-  readonly report: (text: string) => void;
   /** Absent with one thread. */
   readonly underway?: Underway;
   /** Why the files are not to be touched: without their lock another process may write them. */
@@ -68,6 +61,7 @@ export class DiskTier implements TierEvents, TierLookups {
   private readonly files: DiskFiles;
   private readonly objects: ObjectTier;
   private readonly parts: DiskTierParts;
+  private readonly reports: DiskReports;
   /** Whether the newest invalidation will survive. */
   private newestSettled: Promise<boolean> = Promise.resolve(true);
   private isOpen = false;
@@ -76,11 +70,6 @@ export class DiskTier implements TierEvents, TierLookups {
   private failure = new Error('it is closed');
   private forgetting: Promise<boolean> | null = null;
   private readingBytes = 0;
-  /** Objects found at the start, and keys that were not among them since. */
-  private atStart = 0;
-  private inVain = 0;
-  /** Minute of the epoch of the last report, by its text. */
-  private readonly reportedAt = new Map<string, number>();
   /** The last failure of a read that was seen. */
   private readError: Error | null = null;
 
@@ -88,6 +77,7 @@ export class DiskTier implements TierEvents, TierLookups {
     this.files = files;
     this.parts = parts;
     this.objects = parts.cache.tier;
+    this.reports = new DiskReports(parts);
   }
 
   /** Takes over a directory, which exists. One that cannot be opened is off, and memory serves alone; never fails. */
@@ -102,7 +92,7 @@ export class DiskTier implements TierEvents, TierLookups {
         parts.figures,
       );
       tier.isOpen = true;
-      tier.atStart = tier.store.objects;
+      tier.reports.started(tier.store.objects);
     } catch (error) {
       // Its objects may be whole: they are given up with the first invalidation that they would miss.
       tier.failure = error as Error;
@@ -132,7 +122,8 @@ export class DiskTier implements TierEvents, TierLookups {
     const record = this.isOpen && oc !== 0 ? objects.record(oc, object, MOST_WHOLE) : null;
     if (record !== null) {
       void store.put(record).then((answer) => {
-        if (answer === 'failed') this.reportFailure(UNWRITTEN, store.writeError);
+        if (answer === 'failed') this.reports.failure(UNWRITTEN, store.writeError);
+        this.reports.room();
       });
       return;
     }
@@ -153,7 +144,8 @@ export class DiskTier implements TierEvents, TierLookups {
     this.newestSettled = this.store
       .invalidate({ kind, text, at, ttl: -1, grace: -1, keep: -1 })
       .then(() => true)
-      .catch((error: Error) => this.forgetAll(error));
+      .catch((error: Error) => this.forgetAll(error))
+      .finally(() => this.reports.room());
   }
 
   /** Resolves when the invalidations so far would survive a loss of power: false when that is not so, or not within SYNC_WAIT. */
@@ -171,7 +163,7 @@ export class DiskTier implements TierEvents, TierLookups {
   mayHave(key: string): boolean {
     if (!this.isOpen || this.store === null) return false;
     const isThere = this.store.mayHave(key);
-    if (this.inVain < IN_VAIN) this.watchKeys(isThere, this.store.objects);
+    this.reports.lookedFor(isThere, this.store.objects);
     return isThere;
   }
 
@@ -212,7 +204,7 @@ export class DiskTier implements TierEvents, TierLookups {
       return false;
     } finally {
       const { readError = null } = this.store ?? {};
-      if (readError !== this.readError) this.reportFailure(UNREAD, readError);
+      if (readError !== this.readError) this.reports.failure(UNREAD, readError);
       this.readError = readError;
       if (isFilled) figures.c_promote++;
       else if (hit !== null) figures.c_promote_fail++;
@@ -339,23 +331,6 @@ export class DiskTier implements TierEvents, TierLookups {
     await this.store?.close();
   }
 
-  /** Objects of a program that makes other keys stay on disk, and are never found. */
-  private watchKeys(isThere: boolean, objects: number): void {
-    this.inVain = isThere || this.atStart < IN_VAIN ? IN_VAIN : this.inVain + 1;
-    if (isThere || this.inVain < IN_VAIN || this.atStart < IN_VAIN) return;
-    this.parts.log(
-      `disk: none of the first ${IN_VAIN} keys is among ${objects} objects: another program, with another vcl_hash, may have stored them`,
-    );
-  }
-
-  /** Says so once a minute. */
-  private reportFailure(what: string, error: Error | null | undefined): void {
-    const minute = Math.floor(this.parts.now() / 60);
-    if (minute === this.reportedAt.get(what)) return;
-    this.reportedAt.set(what, minute);
-    this.parts.report(`The disk tier cannot ${what}: ${error?.message ?? 'unknown'}`);
-  }
-
   /** All blocks of a body; null when one is damaged or late. */
   private async blocksOf(hit: DiskHit, until: number): Promise<Buffer[] | null> {
     const { meta } = hit;
@@ -385,8 +360,7 @@ export class DiskTier implements TierEvents, TierLookups {
     const { files } = this;
     const { report } = this.parts;
     try {
-      for (const name of await files.names()) if (name.startsWith('journal-')) await files.remove(name);
-      await files.syncNames();
+      await removeJournals(files);
       report(`The disk tier is off, and begins empty with the next worker: ${error.message}`);
       return true;
     } catch (second) {

@@ -21,7 +21,7 @@ import { turns } from '../turns/turns.ts';
 import { makeBackendEnvironment } from './backend-environment.ts';
 import { BackendThreads } from './backend-threads.ts';
 import { logCommand, logReply } from './cli-log.ts';
-import { lockDisk } from './disk-lock.ts';
+import { leaveSpare, lockDisk } from './disk-lock.ts';
 import { Drain } from './drain.ts';
 import { answerOthers, queueOfFirst } from './edge-connection.ts';
 import { FleetConnection, fleetOfFirst } from './fleet-connection.ts';
@@ -253,7 +253,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
   private async openTier({ path, size, name }: DiskSpec, underway?: Underway): Promise<DiskTier> {
     const { release, fault } = await lockDisk(path);
     this.unlockDisk = release;
-    return DiskTier.over(new DirectoryFiles(path), size, {
+    const tier = await DiskTier.over(new DirectoryFiles(path), size, {
       cache: this.cache,
       now: () => this.clock.now(),
       sync: () => DISK_SYNC[this.params.disk_sync] ?? 'group',
@@ -265,6 +265,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
       ...(underway !== undefined && { underway }),
       ...(fault !== null && { fault }),
     });
+    if (fault === null) leaveSpare(path);
+    return tier;
   }
 
   private reportStart(tier: DiskTier): DiskTier {

@@ -312,6 +312,7 @@ export const SMD_COUNTERS = [
   row('c_invalid', 'c', 'i', 'diag', 'Objects found that had been purged'),
   row('c_collision', 'c', 'i', 'diag', 'Records found that belong to another key'),
   row('c_segment_drop', 'c', 'i', 'info', 'Segments removed to make room, or unusable'),
+  row('c_full_drop', 'c', 'i', 'info', 'Of these, removed since the device was full before the storage was'),
 ] as const satisfies readonly CounterRow[];
 export type SmdCounterName = (typeof SMD_COUNTERS)[number]['name'];
 

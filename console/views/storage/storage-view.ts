@@ -186,6 +186,7 @@ const DISK_TROUBLE: readonly [string, string][] = [
   ['c_promote_fail', 'found, but not loaded into memory'],
   ['c_write_drop', 'not written: queue full, or too large'],
   ['c_write_fail', 'failed writes'],
+  ['c_full_drop', 'segments removed because the device was full'],
   ['c_read_fail', 'failed reads'],
   ['c_checksum', 'checksum errors'],
   ['c_late', 'slow reads'],

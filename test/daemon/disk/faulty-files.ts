@@ -25,6 +25,10 @@ export class FaultyFiles implements DiskFiles {
   fails: ((call: string) => Error | null) | null = null;
   /** Resolves calls: tests may hold a device up. */
   pause: (() => Promise<void>) | null = null;
+  /** Bytes of the device; with fewer left a write does what it can, and fails. */
+  room = Number.POSITIVE_INFINITY;
+  /** Called when a file was removed. */
+  onRemove: (() => void) | null = null;
   contents = new Map<string, Content>();
   private durableNames = new Map<string, Content>();
   private isDead = false;
@@ -50,7 +54,15 @@ export class FaultyFiles implements DiskFiles {
     return this.step('remove', () => {
       this.content(name);
       this.contents.delete(name);
+      this.onRemove?.();
     });
+  }
+
+  /** Bytes of all files. */
+  get used(): number {
+    let bytes = 0;
+    for (const content of this.contents.values()) bytes += content.bytes.length;
+    return bytes;
   }
 
   syncNames(): Promise<void> {
@@ -119,7 +131,15 @@ export class FaultyFiles implements DiskFiles {
     // One that is killed has written a part.
     return this.step(
       'write',
-      () => apply(copy.length),
+      () => {
+        const more = Math.max(0, at + copy.length - content.bytes.length);
+        const left = this.room - this.used;
+        if (more <= left) apply(copy.length);
+        else {
+          apply(Math.max(0, copy.length - more + left));
+          throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+        }
+      },
       () => apply(copy.length >> 1),
     );
   }
