@@ -93,7 +93,8 @@ function settleLater(bo: BusyObj, part: WantedPart): Step<BusyObj> | null {
   const { log, beresp, core } = bo;
   const fault = part.fault === '' ? `was answered with status ${beresp.status % 1000}` : part.fault;
   log.put(Tag.FetchError, `Slice ${part.index} ${fault}`);
-  if (part.verdict === 'changed') part.of?.changed(beresp.status);
+  // Of an origin whose parts are of no use any more all later deliveries would be cut as well: the next one begins anew.
+  if (part.verdict === 'changed' || part.verdict === 'unusable') part.of?.changed(beresp.status);
   bo.attempt.end('RX_BODY');
   core.stats.fetch_failed++;
   return DONE;

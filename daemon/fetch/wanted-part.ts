@@ -9,9 +9,13 @@ import { parseContentRange } from '../http1/range.ts';
 
 /**
  * `slice`: it is what was asked for. `whole`: all of the object, in one slice. `beyond`: the object ends before the slice.
- * `changed`: the object is another one by now, or gone. `unusable`: a part that cannot be kept. `other`: no part at all.
+ * `changed`: the object is another one by now, or gone. `unusable`: a part that cannot be kept. `other`: no part at all, which says
+ * nothing about the object: it is refused to this request (401, 403, 429), or fails now (5xx).
  */
 export type PartVerdict = 'slice' | 'whole' | 'beyond' | 'changed' | 'unusable' | 'other';
+
+/** Answers to a range of an object, on condition of its validator, that say that it is another one now, or gone. */
+const OF_ANOTHER = new Set([200, 404, 410, 412]);
 
 /**
  * How a slice is fetched that the store may have no room for. `ahead`: its client does not wait for it yet, it fails then.
@@ -100,8 +104,7 @@ export class WantedPart {
     const { of } = this;
     const { status } = beresp;
     if (status === 416) return of === null ? 'beyond' : this.change('ends before it');
-    if (of !== null && (status === 200 || status === 404 || status === 410))
-      return this.change(`was answered with status ${status}`);
+    if (of !== null && OF_ANOTHER.has(status)) return this.change(`was answered with status ${status}`);
     return status === 206 ? this.verdictOnPart(beresp) : 'other';
   }
 

@@ -88,6 +88,10 @@ sub vcl_backend_response {
   if (bereq.url ~ "^/gzip") { set beresp.do_gzip = true; }
   if (bereq.url ~ "^/page") { set beresp.do_esi = true; }
 }
+sub vcl_backend_fetch {
+  if (bereq.http.X-Fail == bereq.http.Range) { return (fail); }
+}
+sub vcl_backend_error { set beresp.ttl = 100s; set beresp.uncacheable = false; }
 sub vcl_deliver { set resp.http.X-Hits = obj.hits; }
 `;
 
@@ -592,6 +596,90 @@ it('cuts a client off where a slice is not to be had', async () => {
   file.reply = null;
   expect(hash((await get()).body)).toBe(hash(file.body));
 });
+
+const partly = (range: [number, number], more: Record<string, string>): Reply =>
+  respond(
+    '206 Partial Content',
+    { 'Cache-Control': 'max-age=100', ETag: '"a"', ...more },
+    bytesOf(3, range[1] - range[0]),
+  );
+
+describe('an answer to a later slice', () => {
+  const refuse =
+    (status: string, fields: Record<string, string> = {}) =>
+    (): Reply =>
+      respond(status, { 'Cache-Control': 'max-age=100', ...fields }, 'no');
+
+  async function cutAt(reply: (range: [number, number]) => Reply): Promise<void> {
+    await get('bytes=0-20000');
+    file.reply = (_, range) => (range?.[0] === 3 * SLICE ? reply(range) : null);
+    const r = await get();
+    expect([r.status, r.complete]).toEqual([200, false]);
+    expect(hash(r.body)).toBe(hash(file.body.subarray(0, r.body.length)));
+    file.reply = null;
+  }
+
+  it.each([
+    ['401 Unauthorized', {}],
+    ['403 Forbidden', {}],
+    ['429 Too Many Requests', {}],
+    ['500 Internal Server Error', {}],
+    ['503 Service Unavailable', {}],
+    ['304 Not Modified', { ETag: '"a"' }],
+    ['302 Found', { Location: '/' }],
+  ] as const)('%s cuts the delivery that asked for it alone', async (status, fields) => {
+    await cutAt(refuse(status, fields));
+    const before = asked().length;
+    expect(hash((await get()).body)).toBe(hash(file.body));
+    // All that was there is used, and what was refused is asked for again.
+    const again = asked().slice(before);
+    expect(again[0]).toBe(slice(3));
+    expect(again).not.toContain(first(0));
+    expect(again).not.toContain(slice(1));
+  });
+
+  it('of a failed backend is no slice, whatever life the program gives it', async () => {
+    await get('bytes=0-20000');
+    const failing = await get(null, { 'X-Fail': slice(3) });
+    expect([failing.status, failing.complete]).toEqual([200, false]);
+    expect(hash((await get()).body)).toBe(hash(file.body));
+  });
+
+  it.each([
+    ['404', refuse('404 Not Found')],
+    ['410', refuse('410 Gone')],
+    ['412', refuse('412 Precondition Failed')],
+    ['416', refuse('416 Range Not Satisfiable', { 'Content-Range': 'bytes */10' })],
+    ['200', refuse('200 OK', { ETag: '"b"' })],
+    ['206 of another validator', (range) => partly(range, { ETag: '"b"', ...placeOf(range) })],
+    ['206 without one', (range) => partly(range, { ETag: '', ...placeOf(range) })],
+    ['206 of another range', (range) => partly(range, { 'Content-Range': `bytes 0-${SLICE - 1}/${SIZE}` })],
+    [
+      '206 of another length',
+      (range) => partly(range, { 'Content-Range': `bytes ${range[0]}-${range[1] - 1}/${SIZE + 1}` }),
+    ],
+    [
+      '206 of unknown length',
+      (range) => partly(range, { 'Content-Range': `bytes ${range[0]}-${range[1] - 1}/*` }),
+    ],
+    ['206 in a coding', (range) => partly(range, { 'Content-Encoding': 'gzip', ...placeOf(range) })],
+    ['206 without a range', (range) => partly(range, {})],
+  ] as [string, (range: [number, number]) => Reply][])(
+    '%s begins the object anew with the next request',
+    async (_, reply) => {
+      await cutAt(reply);
+      file.body = bytesOf(count + 1000);
+      file.etag = '"b"';
+      const r = await get();
+      expect([r.complete, hash(r.body), field(r, 'ETag')]).toEqual([true, hash(file.body), '"b"']);
+      expect(asked().slice(-ALL)[0]).toBe(first(0));
+    },
+  );
+});
+
+function placeOf([from, to]: [number, number]): Record<string, string> {
+  return { 'Content-Range': `bytes ${from}-${to - 1}/${SIZE}` };
+}
 
 it('cuts a client off where a slice is shorter than it says', async () => {
   file.reply = (_, range) =>
