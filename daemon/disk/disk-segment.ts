@@ -66,6 +66,8 @@ export class DiskSegment {
   oldest = Number.POSITIVE_INFINITY;
   newest = 0;
   entries: IndexEntry[] = [];
+  /** Segments of the usual size that it counts as. */
+  units = 1;
   /** As SegmentHead.made. */
   made = 0;
   isSealed = false;
@@ -241,9 +243,9 @@ export function firstBytes(length: number): number {
   return length <= READ_WHOLE ? length : FIRST_READ;
 }
 
-/** Whether a record of this length could be in a segment of `segmentBytes`. */
-export function fits(length: number, segmentBytes: number): boolean {
-  return SEGMENT_HEAD + length + ENTRY_BYTES <= segmentBytes;
+/** Bytes of a segment with one record. */
+export function ownSegment(length: number): number {
+  return sealedBytes(SEGMENT_HEAD + length, 1);
 }
 
 /** Bytes of a segment with `entries` records that end at `used`. */

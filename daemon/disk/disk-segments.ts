@@ -1,5 +1,6 @@
 // The segments of a disk tier, oldest first: the one that objects are appended to, those that go when the disk or the index is
-// full, and loading all of them at the start. Callers take turns: no two calls that write overlap.
+// full, and loading all of them at the start. An object that is larger than a segment has one for itself, which counts as
+// several. Callers take turns: no two calls that write overlap.
 
 import { KeyHash } from '../cache/key-hash.ts';
 import { turns } from '../turns/turns.ts';
@@ -7,11 +8,13 @@ import type { DiskFiles } from './disk-files.ts';
 import type { DiskIndex } from './disk-index.ts';
 import type { DiskFigures, DiskOptions } from './disk-options.ts';
 import { type DiskObject, RECORD_UNIT, recordLength } from './disk-record.ts';
-import { DiskSegment, fits, type SegmentState, sealedBytes } from './disk-segment.ts';
+import { DiskSegment, ownSegment, type SegmentState, sealedBytes } from './disk-segment.ts';
 import { isFull } from './full-device.ts';
 
 const SEGMENT_NAME = /^segment-(\d{1,10})$/;
 const LAST_SEGMENT = 2 ** 32 - 1;
+/** The part of the disk that one object may take (chosen): as many as this fit, and each replaces no more than the oldest of that size. */
+const LARGEST = 8;
 
 export class DiskSegments {
   /** By number. */
@@ -27,6 +30,8 @@ export class DiskSegments {
   private readonly index: DiskIndex;
   private current: DiskSegment | null = null;
   private lastNumber = 0;
+  /** Segments that large ones count as, beyond themselves. */
+  private beyond = 0;
 
   constructor(files: DiskFiles, options: DiskOptions, figures: DiskFigures, index: DiskIndex) {
     this.files = files;
@@ -43,14 +48,15 @@ export class DiskSegments {
   /** Whether a segment is among the older half of a disk that is full. */
   isAging(segment: number): boolean {
     const { size } = this.all;
-    return size + 1 >= this.options.segments && this.lastNumber - segment >= size / 2;
+    return size + this.beyond + 1 >= this.options.segments && this.lastNumber - segment >= size / 2;
   }
 
   /** The segment to append an object to; null when it is too large for any. */
   async segmentFor(object: DiskObject): Promise<DiskSegment | null> {
     const { segmentBytes, segments } = this.options;
     const length = recordLength(object);
-    if (!fits(length, segmentBytes)) return null;
+    const need = unitsOf(ownSegment(length), segmentBytes);
+    if (need > Math.max(1, segments / LARGEST)) return null;
     const { current } = this;
     if (current !== null) {
       if (sealedBytes(current.used + length, current.entries.length + 1) <= segmentBytes) {
@@ -58,13 +64,13 @@ export class DiskSegments {
       }
       await this.sealCurrent();
     }
-    while (this.all.size >= segments || (this.index.isFull && this.all.size > 0)) {
+    while (this.all.size + this.beyond + need > segments || (this.index.isFull && this.all.size > 0)) {
       await this.dropOldest();
     }
     if (this.lastNumber >= LAST_SEGMENT) return null;
     const number = ++this.lastNumber;
     const segment = new DiskSegment(number, await this.files.create(nameOf(number)));
-    this.all.set(number, segment);
+    this.add(segment, need);
     this.current = segment;
     try {
       await segment.writeHead(this.origin, this.options.now());
@@ -105,9 +111,19 @@ export class DiskSegments {
     return 0;
   }
 
+  private add(segment: DiskSegment, units: number): void {
+    this.all.set(segment.number, segment);
+    segment.units = units;
+    this.beyond += units - 1;
+  }
+
+  private take({ number, units }: DiskSegment): void {
+    if (this.all.delete(number)) this.beyond -= units - 1;
+  }
+
   private async drop(segment: DiskSegment): Promise<void> {
     const { number } = segment;
-    this.all.delete(number);
+    this.take(segment);
     await this.index.dropSegment(number);
     this.figures.c_segment_drop++;
     await this.files.remove(nameOf(number));
@@ -139,8 +155,8 @@ export class DiskSegments {
     for (const number of await this.numbersOnDisk()) {
       this.lastNumber = number;
       const segment = new DiskSegment(number, await this.files.open(nameOf(number)));
-      this.all.set(number, segment);
       const state = await this.load(segment);
+      this.add(segment, unitsOf(segment.used, this.options.segmentBytes));
       if (segment.newest > newest) return false;
       if (state === 'foreign' || state === 'other version' || segment.entries.length === 0) {
         this.figures.c_segment_drop++;
@@ -157,7 +173,7 @@ export class DiskSegments {
         if (!turns.mayContinue()) await turns.next();
       }
     }
-    while (this.all.size > this.options.segments) await this.dropOldest();
+    while (this.all.size + this.beyond > this.options.segments) await this.dropOldest();
     return true;
   }
 
@@ -194,7 +210,7 @@ export class DiskSegments {
   }
 
   private async forget(segment: DiskSegment): Promise<void> {
-    this.all.delete(segment.number);
+    this.take(segment);
     await this.files.remove(nameOf(segment.number));
     await segment.leave();
   }
@@ -206,6 +222,7 @@ export class DiskSegments {
       await segment.leave();
     }
     this.all.clear();
+    this.beyond = 0;
   }
 
   /** Removes the files of all segments, whether they are known or not. */
@@ -220,6 +237,11 @@ export class DiskSegments {
     const names = (await this.files.names()).filter((name) => SEGMENT_NAME.test(name));
     return names.map((name) => Number(SEGMENT_NAME.exec(name)?.[1])).sort((a, b) => a - b);
   }
+}
+
+/** Segments that one with records up to this byte counts as. */
+function unitsOf(used: number, segmentBytes: number): number {
+  return used === Number.POSITIVE_INFINITY ? used : Math.max(1, Math.ceil(used / segmentBytes));
 }
 
 /** The hash of keys in a directory. */

@@ -235,6 +235,7 @@ export class DiskStore {
     if (segment === null) {
       this.hide(object);
       figures.c_write_drop++;
+      figures.c_write_large++;
       return 'dropped';
     }
     const at = segment.used;

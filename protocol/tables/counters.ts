@@ -304,6 +304,7 @@ export const SMD_COUNTERS = [
   row('c_write_object_bytes', 'c', 'B', 'info', 'Of these, bytes of heads and bodies'),
   row('c_write_again', 'c', 'i', 'info', 'Of the objects written, rewritten from a segment soon to be removed'),
   row('c_write_drop', 'c', 'i', 'info', 'Objects not written: too many waiting, or too large'),
+  row('c_write_large', 'c', 'i', 'info', 'Of these, larger than an eighth of the storage'),
   row('c_write_fail', 'c', 'i', 'info', 'Writes failed by the device'),
   row('c_read_fail', 'c', 'i', 'info', 'Reads failed by the device'),
   row('c_checksum', 'c', 'i', 'info', 'Records and blocks rejected for a wrong checksum'),

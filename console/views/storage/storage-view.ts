@@ -185,6 +185,7 @@ const DISK_COUNTERS: readonly [string, string][] = [
 const DISK_TROUBLE: readonly [string, string][] = [
   ['c_promote_fail', 'found, but not loaded into memory'],
   ['c_write_drop', 'not written: queue full, or too large'],
+  ['c_write_large', 'of these, larger than an eighth of the storage'],
   ['c_write_fail', 'failed writes'],
   ['c_full_drop', 'segments removed because the device was full'],
   ['c_read_fail', 'failed reads'],

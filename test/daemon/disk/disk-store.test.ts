@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { checkObjects } from '../../../daemon/disk/disk-check.ts';
 import type { DiskHit } from '../../../daemon/disk/disk-reader.ts';
 import { BLOCK } from '../../../daemon/disk/disk-record.ts';
-import { bodyIn, bodyOf, object, openStore, purge } from './disk-setup.ts';
+import { bodyIn, bodyOf, heldBody, object, openStore, purge } from './disk-setup.ts';
 import { FaultyFiles } from './faulty-files.ts';
 
 /** A store with one object under `/a`, stopped; the files that it left. */
@@ -245,6 +245,35 @@ it('keeps newest objects when its index has become smaller', async () => {
     if (found !== null) expect(found).toEqual(bodyOf(i + 20, 1000));
   }
   expect(await bodyIn(next, '/19')).not.toBeNull();
+});
+
+it('has a segment for each object that is larger than one, up to an eighth of the disk, and keeps to its size', async () => {
+  const sized = { segmentBytes: 10_000, segments: 32, waitingBytes: 1 << 20 };
+  const files = new FaultyFiles();
+  let store = await openStore(files, sized);
+  for (let i = 0; i < 40; i++) {
+    const large = bodyOf(i, 35_000);
+    expect(
+      await store.put(object(store, `/large${i % 20}`, { body: i % 2 === 0 ? large : heldBody(large) })),
+    ).toBe('stored');
+    await store.put(object(store, `/small${i}`, { body: bodyOf(i, 3000) }));
+    expect(files.used, `${i}`).toBeLessThan(32 * 10_000 + 10_000);
+    if (i % 10 !== 9) continue;
+    if (i % 20 === 9) await store.close();
+    store = await openStore(files, sized);
+  }
+  const kept: number[] = [];
+  for (let i = 20; i < 40; i++) {
+    const body = await bodyIn(store, `/large${i % 20}`);
+    if (body === null) continue;
+    expect(body).toEqual(bodyOf(i, 35_000));
+    kept.push(i);
+  }
+  // Each with the segment of the small one after it takes five of 32.
+  expect(kept).toEqual([34, 35, 36, 37, 38, 39]);
+  expect(await store.put(object(store, '/larger', { body: bodyOf(1, 41_000) }))).toBe('dropped');
+  expect(store.figures).toMatchObject({ c_write_drop: 1, c_write_large: 1 });
+  expect(await bodyIn(store, '/large19')).not.toBeNull();
 });
 
 it('drops copies when more wait than it may hold, and does not find what they replace', async () => {
