@@ -3,7 +3,16 @@
 //
 // Files and the directory are the daemon's own: created exclusively with mode 0600, never followed (SAFETY rule 17).
 
-import { close, constants, fdatasync, fstat, open as openCallback, read, write } from 'node:fs';
+import {
+  type BigIntStats,
+  close,
+  constants,
+  fdatasync,
+  fstat,
+  open as openCallback,
+  read,
+  write,
+} from 'node:fs';
 import { open, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +21,7 @@ const openFile: (path: string, flags: number, mode: number) => Promise<number> =
 const writeAt = promisify(write);
 const syncData = promisify(fdatasync);
 const statOf = promisify(fstat);
+const factsOf: (fd: number, options: { bigint: true }) => Promise<BigIntStats> = promisify(fstat);
 const closeFile = promisify(close);
 
 export interface DiskFile {
@@ -21,6 +31,8 @@ export interface DiskFile {
   /** Resolves when all bytes written so far are on the device. */
   sync(): Promise<void>;
   size(): Promise<number>;
+  /** A text that a copy of the file does not have. */
+  identity(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -109,6 +121,12 @@ class DescriptorFile implements DiskFile {
 
   async size(): Promise<number> {
     return (await statOf(this.fd)).size;
+  }
+
+  /** Inode numbers are given again. The number of the device is left out: it may be another after a reboot. */
+  async identity(): Promise<string> {
+    const { ino, birthtimeNs } = await factsOf(this.fd, { bigint: true });
+    return `${ino}-${birthtimeNs}`;
   }
 
   close(): Promise<void> {

@@ -29,6 +29,8 @@ export interface FoundJournal {
   readonly generation: number;
   /** Both copies are damaged. */
   readonly isDamaged: boolean;
+  /** The file is not the one that was written. */
+  readonly isCopied: boolean;
 }
 
 /** Reads the journal of a directory. */
@@ -42,22 +44,25 @@ export async function findJournal(files: DiskFiles): Promise<FoundJournal> {
   const generations = [...found.keys()].sort((a, b) => b - a);
   const generation = generations[0] ?? 0;
   for (const number of generations) {
-    const parsed: ParsedCopy[] = [];
-    for (const name of found.get(number) ?? []) parsed.push(await parseCopy(await contents(files, name)));
+    const parsed: (ParsedCopy & { readonly identity: string })[] = [];
+    for (const name of found.get(number) ?? []) parsed.push(await readCopy(files, name));
     if (parsed.length === 2 && parsed.every((one) => one.isTorn)) break;
-    const copies = parsed.flatMap((one) => (one.copy === null ? [] : [one.copy]));
+    const copies = parsed.flatMap(({ copy, identity }) => (copy === null ? [] : [{ copy, identity }]));
     // Copies are equal up to the shorter one's end: the longer has all.
-    const copy = copies.sort((a, b) => b.newest - a.newest)[0];
-    if (copy !== undefined) return { copy, generation, isDamaged: false };
+    const best = copies.sort((a, b) => b.copy.newest - a.copy.newest)[0];
+    if (best === undefined) continue;
+    const { copy, identity } = best;
+    return { copy, generation, isDamaged: false, isCopied: copy.place !== null && copy.place !== identity };
   }
-  return { copy: null, generation, isDamaged: generations.length > 0 };
+  return { copy: null, generation, isDamaged: generations.length > 0, isCopied: false };
 }
 
-async function contents(files: DiskFiles, name: string): Promise<Buffer> {
+async function readCopy(files: DiskFiles, name: string): Promise<ParsedCopy & { readonly identity: string }> {
   const file = await files.open(name);
   try {
     const bytes = Buffer.alloc(await file.size());
-    return bytes.subarray(0, await file.read(bytes, 0));
+    const parsed = await parseCopy(bytes.subarray(0, await file.read(bytes, 0)));
+    return { ...parsed, identity: await file.identity() };
   } finally {
     await file.close();
   }
@@ -130,8 +135,19 @@ export class DiskJournal {
     }
   }
 
-  async close(): Promise<void> {
+  /** @param at seconds since 1970 */
+  async close(at: number): Promise<void> {
     await this.writing;
+    // A copy that is made from now on has all invalidations.
+    const closing = encodeEntry({ kind: 'closed', sequence: this.committed, at });
+    try {
+      for (const side of this.error === null && this.waiting.length === 0 ? this.sides : []) {
+        await side.write(closing, this.bytes);
+        if (this.parts.sync() !== 'off') await side.sync();
+      }
+    } catch {
+      // Without it this counts as a kill.
+    }
     for (const side of this.sides) await side.close();
   }
 
@@ -213,6 +229,7 @@ export class DiskJournal {
           at += bytes.length;
         };
         await write(encodeEntry({ kind: 'begin', sequence: floor, text: origin }));
+        await write(encodeEntry({ kind: 'place', sequence: floor, text: await file.identity() }));
         for (let first = 0; first < all.length; first += BATCH) {
           await write(Buffer.concat(all.slice(first, first + BATCH).map(encodeEntry)));
         }

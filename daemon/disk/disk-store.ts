@@ -10,7 +10,7 @@ import type { TierBody } from '../cache/tier-events.ts';
 import { turns } from '../turns/turns.ts';
 import type { DiskFiles } from './disk-files.ts';
 import { DiskIndex, type IndexEntry, type IndexMemory } from './disk-index.ts';
-import { DiskJournal, findJournal, removeJournals } from './disk-journal.ts';
+import { DiskJournal, type FoundJournal, findJournal, removeJournals } from './disk-journal.ts';
 import { type DiskFigures, type DiskOptions, noFigures } from './disk-options.ts';
 import { type DiskHit, DiskReader } from './disk-reader.ts';
 import { type DiskMeta, type DiskObject, RECORD_UNIT, recordLength } from './disk-record.ts';
@@ -33,8 +33,17 @@ export interface IndexView {
   readonly origin: string;
 }
 
-/** How a directory was found. */
-export type DiskStart = 'new' | 'whole' | 'damaged journal' | 'journal behind';
+/** How a directory was found. Of the last two it is not known what was invalidated since they were copied. */
+export type DiskStart =
+  | 'new'
+  | 'whole'
+  | 'damaged journal'
+  | 'journal behind'
+  | 'copied while in use'
+  | 'an old copy';
+
+/** Seconds since a stop within which a copy is used (chosen): time to copy a large disk, and less than the age of most backups. */
+const RECENT = 86_400;
 
 export class DiskStore {
   readonly figures: DiskFigures;
@@ -219,8 +228,11 @@ export class DiskStore {
   /** Writes all that waits, seals the last segment, and closes the files. */
   async close(): Promise<void> {
     await this.line;
-    await this.log.close();
-    await this.openJournal().close();
+    try {
+      await this.log.close();
+    } finally {
+      await this.openJournal().close(this.options.now());
+    }
   }
 
   private async write(object: DiskObject, isCurrent: () => boolean): Promise<PutAnswer> {
@@ -282,7 +294,7 @@ export class DiskStore {
       await turns.over(invalidations, (one) => this.invalidations.add(one));
       this.invalidations.newest = Math.max(this.invalidations.newest, newest);
       log.setOrigin(beginning.text);
-      this.start = (await log.loadAll(this.invalidations.newest)) ? 'whole' : 'journal behind';
+      this.start = copyFault(found, options.now()) ?? (await this.loadAll());
     }
     const isWhole = this.start === 'whole';
     if (!isWhole) {
@@ -307,10 +319,21 @@ export class DiskStore {
     if (!isWhole) await log.removeFiles();
   }
 
+  private async loadAll(): Promise<DiskStart> {
+    return (await this.log.loadAll(this.invalidations.newest)) ? 'whole' : 'journal behind';
+  }
+
   private openJournal(): DiskJournal {
     if (this.journal === null) throw new Error('the disk tier is not open');
     return this.journal;
   }
+}
+
+/** Why a copy of a directory cannot be used; null if it can, or is none. */
+function copyFault({ isCopied, copy }: FoundJournal, now: number): DiskStart | null {
+  if (!isCopied || copy === null) return null;
+  if (copy.closedAt === null) return 'copied while in use';
+  return Math.abs(now - copy.closedAt) > RECENT ? 'an old copy' : null;
 }
 
 function release(body: Uint8Array | TierBody): void {

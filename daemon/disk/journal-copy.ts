@@ -1,9 +1,10 @@
 // One copy of the journal: entries one after the other, each with its length and checksum. The first says where the window
-// begins and with which seed keys are hashed, a second kind says that what was copied from an older journal is complete.
+// begins and with which seed keys are hashed, a second kind says that what was copied from an older journal is complete. Two
+// more name the file, so that a copy of it is known for one, and the time of a stop, after which nothing was invalidated.
 
 import { crc32 } from 'node:zlib';
 import { turns } from '../turns/turns.ts';
-import type { Invalidation, InvalidationKind } from './invalidations.ts';
+import type { Invalidation } from './invalidations.ts';
 
 /** The first entry: `sequence` is the floor. */
 export interface Beginning {
@@ -19,13 +20,33 @@ export interface Completion {
   readonly sequence: number;
 }
 
-type JournalEntry = Invalidation | Beginning | Completion;
+/** The file that the entries were written to. */
+export interface Place {
+  readonly kind: 'place';
+  readonly sequence: number;
+  /** As DiskFile.identity(). */
+  readonly text: string;
+}
+
+/** The last entry after a stop. */
+export interface Closing {
+  readonly kind: 'closed';
+  readonly sequence: number;
+  /** Seconds since 1970. */
+  readonly at: number;
+}
+
+type JournalEntry = Invalidation | Beginning | Completion | Place | Closing;
 
 /** The contents of a copy. */
 export interface JournalCopy {
   readonly beginning: Beginning;
   readonly newest: number;
   readonly invalidations: readonly Invalidation[];
+  /** The text of Place; null in journals of older versions. */
+  readonly place: string | null;
+  /** Seconds since 1970; null without a stop. */
+  readonly closedAt: number | null;
 }
 
 /** The entries of a copy: null `copy` without a whole beginning; `isTorn` when bytes remain that are no entry. */
@@ -34,7 +55,7 @@ export interface ParsedCopy {
   readonly isTorn: boolean;
 }
 
-const KINDS: readonly (InvalidationKind | 'begin' | 'complete')[] = [
+const KINDS: readonly JournalEntry['kind'][] = [
   'key',
   'tag',
   'soft-key',
@@ -43,6 +64,8 @@ const KINDS: readonly (InvalidationKind | 'begin' | 'complete')[] = [
   'begin',
   'complete',
   'all',
+  'place',
+  'closed',
 ];
 
 /** Bytes of an entry before its text: length, checksum, kind, and five doubles. */
@@ -51,11 +74,11 @@ const ENTRY_HEAD = 52;
 export function encodeEntry(entry: JournalEntry): Buffer {
   const text = Buffer.from('text' in entry ? entry.text : '');
   const bytes = Buffer.alloc(ENTRY_HEAD + text.length);
-  const isOne = 'at' in entry;
+  const isOne = 'ttl' in entry;
   bytes.writeUInt32LE(bytes.length, 0);
   bytes.writeUInt32LE(KINDS.indexOf(entry.kind), 8);
   bytes.writeDoubleLE(entry.sequence, 12);
-  bytes.writeDoubleLE(isOne ? entry.at : 0, 20);
+  bytes.writeDoubleLE('at' in entry ? entry.at : 0, 20);
   bytes.writeDoubleLE(isOne ? entry.ttl : 0, 28);
   bytes.writeDoubleLE(isOne ? entry.grace : 0, 36);
   bytes.writeDoubleLE(isOne ? entry.keep : 0, 44);
@@ -69,21 +92,26 @@ export async function parseCopy(bytes: Buffer): Promise<ParsedCopy> {
   let beginning: Beginning | null = null;
   let newest = -1;
   const invalidations: Invalidation[] = [];
+  let place: string | null = null;
+  let closedAt: number | null = null;
   let at = 0;
   while (at < bytes.length) {
     const entry = entryAt(bytes, at);
     // The beginning comes first, and only there.
     if (entry === null || (entry.kind === 'begin') !== (at === 0)) break;
+    closedAt = entry.kind === 'closed' ? entry.at : null;
     if (entry.kind === 'begin') beginning = entry;
     else if (entry.kind === 'complete') newest = entry.sequence;
-    else invalidations.push(entry);
+    else if (entry.kind === 'place') place = entry.text;
+    else if (entry.kind !== 'closed') invalidations.push(entry);
     at += bytes.readUInt32LE(at);
     if (!turns.mayContinue()) await turns.next();
   }
   const isTorn = at < bytes.length;
   if (beginning === null || newest < 0) return { copy: null, isTorn };
   const last = invalidations.at(-1)?.sequence ?? 0;
-  return { copy: { beginning, newest: Math.max(newest, last), invalidations }, isTorn };
+  const contents = { beginning, newest: Math.max(newest, last), invalidations, place, closedAt };
+  return { copy: contents, isTorn };
 }
 
 function entryAt(bytes: Buffer, at: number): JournalEntry | null {
@@ -96,8 +124,9 @@ function entryAt(bytes: Buffer, at: number): JournalEntry | null {
   const sequence = entry.readDoubleLE(12);
   const text = entry.toString('utf8', ENTRY_HEAD);
   if (kind === undefined) return null;
-  if (kind === 'begin') return { kind, sequence, text };
+  if (kind === 'begin' || kind === 'place') return { kind, sequence, text };
   if (kind === 'complete') return { kind, sequence };
+  if (kind === 'closed') return { kind, sequence, at: entry.readDoubleLE(20) };
   const [atTime, ttl, grace, keep] = [20, 28, 36, 44].map((place) => entry.readDoubleLE(place)) as [
     number,
     number,

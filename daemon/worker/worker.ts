@@ -275,8 +275,7 @@ export class Worker extends WorkerCore implements AcceptorHost {
     const { start, objects, ofOtherVersion } = store;
     if (ofOtherVersion > 0)
       this.report(`Storage ${name}: ${ofOtherVersion} files of another version of proxyd were removed`);
-    const lost = start === 'damaged journal' || start === 'journal behind';
-    if (lost) this.report(`Storage ${name} begins empty: ${start}`);
+    if (start !== 'new' && start !== 'whole') this.report(`Storage ${name} begins empty: ${start}`);
     else this.logNotice(`disk: ${objects} objects`);
     return tier;
   }

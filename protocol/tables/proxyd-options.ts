@@ -72,7 +72,7 @@ export const PROXYD: ToolRow = {
     ...group('Tuning', [
       option('-t', 'ttl', 'Parameter default_ttl'),
       option('-p', 'param=value', 'Parameter; repeatable'),
-      option('-s', '[name=]malloc[,size]|disk,dir,size', 'Storage; repeatable, one of it on disk'),
+      option('-s', '[name=]malloc[,size]|disk,dir,size', 'Storage; repeatable, one of it on disk, for objects up to an eighth of its size'),
       option('-l', 'size', 'Size of the log ring'),
     ]),
     ...group('Security', [

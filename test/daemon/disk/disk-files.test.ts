@@ -90,3 +90,24 @@ it('reads to the end of a file, and never from a descriptor that was closed', as
   await expect(file.read(into, 0)).rejects.toThrow();
   await expect(file.write(into, 0)).rejects.toThrow();
 });
+
+it('knows a directory that was copied while it was in use, and one that was moved then', async () => {
+  const old = join(path, 'old');
+  const copy = join(path, 'copy');
+  const moved = join(path, 'moved');
+  mkdirSync(old);
+  const store = await DiskStore.open(new DirectoryFiles(old), options());
+  await store.put(object(store, '/a'));
+  cpSync(old, copy, { recursive: true, preserveTimestamps: true });
+  await purge(store, '/a');
+  // As after a kill.
+  renameSync(old, moved);
+  const starts: string[] = [];
+  for (const directory of [copy, moved]) {
+    const next = await DiskStore.open(new DirectoryFiles(directory), options());
+    starts.push(next.start);
+    expect(await bodyIn(next, '/a')).toBeNull();
+    await next.close();
+  }
+  expect(starts).toEqual(['copied while in use', 'whole']);
+});

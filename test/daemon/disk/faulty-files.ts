@@ -7,7 +7,11 @@ import type { DiskFile, DiskFiles } from '../../../daemon/disk/disk-files.ts';
 
 const SECTOR = 512;
 
+let identities = 0;
+
 interface Content {
+  /** Distinguishes the file from a copy. */
+  identity: number;
   /** As a reader sees it. */
   bytes: Buffer;
   /** On the device for certain. */
@@ -44,7 +48,7 @@ export class FaultyFiles implements DiskFiles {
   create(name: string): Promise<DiskFile> {
     return this.step('create', () => {
       if (this.contents.has(name)) throw new Error(`EEXIST ${name}`);
-      const content = { bytes: Buffer.alloc(0), durable: Buffer.alloc(0) };
+      const content = { identity: ++identities, bytes: Buffer.alloc(0), durable: Buffer.alloc(0) };
       this.contents.set(name, content);
       return this.handle(content);
     });
@@ -81,7 +85,7 @@ export class FaultyFiles implements DiskFiles {
       const content = random === null || seen === kept || random() < 0.5 ? seen : kept;
       if (content === undefined) continue;
       const bytes = random === null ? Buffer.from(content.bytes) : survivors(content, random);
-      next.put(name, bytes);
+      next.put(name, bytes, content.identity);
     }
     return next;
   }
@@ -93,8 +97,15 @@ export class FaultyFiles implements DiskFiles {
     bytes[at] = (bytes[at] as number) ^ (1 << (bit % 8));
   }
 
-  put(name: string, bytes: Buffer): void {
-    const content = { bytes, durable: Buffer.from(bytes) };
+  /** A copy of all files, as they are now. */
+  copied(): FaultyFiles {
+    const copy = new FaultyFiles();
+    for (const [name, { bytes }] of this.contents) copy.put(name, Buffer.from(bytes));
+    return copy;
+  }
+
+  put(name: string, bytes: Buffer, identity = ++identities): void {
+    const content = { identity, bytes, durable: Buffer.from(bytes) };
     this.contents.set(name, content);
     this.durableNames.set(name, content);
   }
@@ -114,6 +125,7 @@ export class FaultyFiles implements DiskFiles {
         this.step('sync', () => {
           content.durable = Buffer.from(content.bytes);
         }),
+      identity: () => this.step('identity', () => String(content.identity)),
       size: () => this.step('size', () => content.bytes.length),
       close: () => this.step('close', () => undefined),
     };
