@@ -22,6 +22,8 @@ export interface StreamState {
   readonly last: number;
   /** When the first stored message arrived, in milliseconds since 1970; 0 if none was ever dropped. */
   readonly droppedUntil: number;
+  /** When the last stored message arrived; 0 for an empty stream. */
+  readonly lastAt: number;
 }
 
 /** The result of one attempt to publish. */

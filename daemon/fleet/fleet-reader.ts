@@ -3,7 +3,8 @@
 // beside it.
 //
 // The difficult case is a position that has become meaningless: the stream was trimmed beyond it, recreated, or
-// truncated by a crash and continued. Then it is unknown what was missed, and everything fetched before is banned.
+// truncated by a crash and continued. Then it is unknown what was missed, and everything fetched before is banned. A truncated
+// stream keeps its time of creation: it is known by the time at which the message of the position came.
 
 import type { FleetEvent, FleetRefusal } from '../link.ts';
 import type { Bus, BusMessage, StreamState } from './bus.ts';
@@ -47,7 +48,9 @@ export class FleetReader {
   private created = '';
   /** A message was stored at or before a place that was applied already. */
   private isDoubtful = false;
-  /** When the last applied message arrived. */
+  /** Messages were missed and are not all applied yet: one gap, however often reading has to begin again. */
+  private isInGap = false;
+  /** When the message of the place arrived; 0 while unknown. */
   private placeAt = 0;
   /** The message up to which it has to catch up. */
   private target = 0;
@@ -173,6 +176,7 @@ export class FleetReader {
     });
     this.reading = reading;
     if (this.place === null) this.place = reading.from - 1;
+    if (this.placeAt === 0 && this.place > 0) await this.learnTime(this.place);
     this.keep();
     if (this.interruptions === interruptions) await this.arrived(stream.last);
     else reading.close();
@@ -202,7 +206,7 @@ export class FleetReader {
     if (isGone) this.moveTo(stream);
     else if (lost !== null) await this.startOver(stream, lost);
     else if (stream.last > this.place) {
-      this.counters.gaps++;
+      this.countGap();
       await this.hold(stream.last - this.place);
     }
     this.created = stream.created;
@@ -241,7 +245,7 @@ export class FleetReader {
 
   /** Bans everything fetched so far and continues at the end of the stream. */
   private async startOver(stream: StreamState, why: string): Promise<void> {
-    this.counters.gaps++;
+    this.countGap();
     this.become(false);
     await this.flush(`${why}: everything that was fetched before is banned`);
     this.moveTo(stream);
@@ -249,7 +253,17 @@ export class FleetReader {
 
   private moveTo(stream: StreamState): void {
     this.place = stream.last;
-    this.placeAt = 0;
+    this.placeAt = stream.lastAt;
+  }
+
+  private async learnTime(place: number): Promise<void> {
+    const at = await this.parts.bus.timeOf(place).catch(() => null);
+    if (at !== null && this.place === place && this.placeAt === 0) this.placeAt = at;
+  }
+
+  private countGap(): void {
+    if (!this.isInGap) this.counters.gaps++;
+    this.isInGap = true;
   }
 
   private async flush(why: string): Promise<void> {
@@ -348,7 +362,7 @@ export class FleetReader {
   }
 
   private async flushGap(place: number, seq: number): Promise<void> {
-    this.counters.gaps++;
+    this.countGap();
     await this.flush(
       `the stream lacks ${place + 1} to ${seq - 1}: everything that was fetched before is banned`,
     );
@@ -363,6 +377,7 @@ export class FleetReader {
       await this.parts.cache.hold(false);
       this.parts.report('info', `Fleet: caught up with message ${this.place}`);
     }
+    this.isInGap = false;
     this.become(true);
   }
 

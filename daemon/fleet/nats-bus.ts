@@ -208,7 +208,8 @@ export class NatsBus implements Bus {
     const { created, state } = await this.manager.streams.info(this.names.stream);
     const first = state.messages === 0 ? state.last_seq + 1 : state.first_seq;
     const droppedUntil = first === 1 ? 0 : state.messages === 0 ? Date.now() : Date.parse(state.first_ts);
-    return { created: String(created), first, last: state.last_seq, droppedUntil };
+    const lastAt = state.messages === 0 ? 0 : Date.parse(state.last_ts);
+    return { created: String(created), first, last: state.last_seq, droppedUntil, lastAt };
   }
 
   async timeOf(seq: number): Promise<number | null> {

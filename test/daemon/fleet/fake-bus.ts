@@ -64,7 +64,9 @@ export class FakeBus implements Bus {
 
   async stream(): Promise<StreamState> {
     const first = this.messages[0]?.seq ?? this.last + 1;
-    return { created: this.created, first, last: this.last, droppedUntil: first === 1 ? 0 : 1000 + first };
+    const droppedUntil = first === 1 ? 0 : 1000 + first;
+    const lastAt = this.messages.at(-1)?.at ?? 0;
+    return { created: this.created, first, last: this.last, droppedUntil, lastAt };
   }
 
   async timeOf(seq: number): Promise<number | null> {

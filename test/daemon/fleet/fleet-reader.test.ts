@@ -172,7 +172,7 @@ describe('a cache that is kept', () => {
     r.made.workerStarted();
     void r.made.run();
     await reaches(r.calls, ['flush', 'let go']);
-    await vi.waitFor(() => expect(r.cache.kept).toEqual({ created: 'one', seq: 2, at: 0 }), {
+    await vi.waitFor(() => expect(r.cache.kept).toEqual(at(2)), {
       timeout: 20_000,
     });
   });
@@ -215,6 +215,45 @@ describe('after a gap', () => {
     await reaches(r.calls, ['hold', '1 other purge a/', '2 other purge b/', 'let go']);
     expect([r.made.current, r.made.counters.gaps]).toEqual([true, 1]);
   });
+
+  it('is counted once, however often reading begins again before it is closed', async () => {
+    const r = reader();
+    await r.begin();
+    r.cache.dies = true;
+    await r.away(() => {
+      for (const url of ['a/', 'b/']) r.bus.put(purge(url));
+    });
+    await vi.waitFor(() => expect(r.made.current).toBe(true), { timeout: 20_000 });
+    expect([r.cache.dies, r.made.counters.applied, r.made.counters.gaps]).toEqual([false, 2, 1]);
+    await r.away(() => r.bus.put(purge('c/')));
+    await vi.waitFor(() => expect(r.made.counters).toMatchObject({ applied: 3, gaps: 2 }), {
+      timeout: 20_000,
+    });
+  });
+
+  it.each([
+    ['began at the end', null],
+    ['began with a time', 61_002],
+  ])(
+    'a stream that was cut short and written on is known for one by a node that has applied nothing yet and %s',
+    async (_, since) => {
+      const r = reader({ since });
+      r.bus.put(purge('a/'));
+      if (since === null) r.bus.put(purge('b/'));
+      await r.begin();
+      await r.away(() => {
+        // The same numbers, later.
+        r.bus.messages = [];
+        r.bus.last = 0;
+        for (const url of ['c/', 'd/', 'e/']) r.bus.put(purge(url));
+        r.bus.messages = r.bus.messages.map((m) => ({ ...m, at: m.at + 500 }));
+      });
+      await reaches(r.calls, ['flush']);
+      expect(r.reported).toContain(
+        'Fleet: the stream was rewritten: everything that was fetched before is banned',
+      );
+    },
+  );
 
   it('in which nothing was missed, nothing waits', async () => {
     const r = reader();
