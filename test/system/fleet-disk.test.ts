@@ -73,7 +73,7 @@ describe.skipIf(NATS_MISSING !== null)(
   () => {
     beforeAll(async () => {
       origin = await Origin.start();
-      origin.on('*', ({ url }) => respond('200 OK', {}, `${url} v${version}`));
+      origin.on('*', ({ url }) => respond('200 OK', { xkey: `key${url}` }, `${url} v${version}`));
       nats = await NatsServer.start(box);
       relay = await Relay.start(() => nats.port);
       [a, b] = await Promise.all([start('a', nats.port, []), startB()]);
@@ -92,6 +92,18 @@ describe.skipIf(NATS_MISSING !== null)(
       b = await startB();
       expect(await body('/missed')).toBe(`/missed v${version}`);
       expect(await body('/kept')).toBe('/kept v0');
+      await current();
+    });
+
+    it('applies what was purged by a surrogate key meanwhile', async () => {
+      await stored('/keyed', '/other');
+      await placeKept();
+      await b.stop();
+      const answer = await a.get('/', { method: 'PURGE', fields: { xkey: 'key/keyed' } });
+      expect(answer.status).toBe(200);
+      b = await startB();
+      expect(await body('/keyed')).toBe(`/keyed v${version}`);
+      expect(await body('/other')).toBe(`/other v${version - 1}`);
       await current();
     });
 
