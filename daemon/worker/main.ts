@@ -7,6 +7,7 @@ import { randomInt } from 'node:crypto';
 import { constants, openSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import type { CommandReply } from '../../protocol/messages.ts';
+import { clockBase } from '../clock.ts';
 import type { FromWorker, InitMessage, ToWorker, WorkerCall } from '../link.ts';
 import { becomeUser } from '../privileges.ts';
 import { makeSlots, Peers } from '../threads/peers.ts';
@@ -15,6 +16,7 @@ import { carryOutLogged } from './carry-out.ts';
 import { PendingCode } from './pending-code.ts';
 import { runThread } from './thread.ts';
 import { Worker } from './worker.ts';
+import type { CommonStart } from './worker-core.ts';
 import { WorkerThreads } from './worker-threads.ts';
 
 /** Characters of a reply per message (chosen: writing and reading them takes a fraction of a millisecond). */
@@ -63,9 +65,10 @@ async function begin(init: InitMessage): Promise<void> {
   }
   const slots = makeSlots(init.threads);
   const peers = new Peers(slots[0] as (typeof slots)[number]);
-  const common = {
+  const common: CommonStart = {
+    clock: clockBase(),
     now: Date.now() / 1000,
-    seed: [randomInt(2 ** 32), randomInt(2 ** 32)] as const,
+    seed: [randomInt(2 ** 32), randomInt(2 ** 32)],
   };
   let others: Promise<void> = Promise.resolve();
   // The worker is ready when all threads are.

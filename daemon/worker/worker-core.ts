@@ -58,8 +58,10 @@ import { Vxids } from './vxids.ts';
 
 const READ_BUFFER = 64 * 1024;
 
-/** Start values that the caches of all threads share. */
+/** Start values that all threads share. */
 export interface CommonStart {
+  /** See clockBase(). */
+  readonly clock: Float64Array;
   /** Epoch seconds. */
   readonly now: number;
   readonly seed: readonly [number, number];
@@ -72,10 +74,8 @@ export interface WorkerShare extends CommonStart {
 
 export abstract class WorkerCore implements Core {
   readonly turns = turns;
-  readonly clock = new Clock();
-  readonly turnWatch = new TurnWatch(this.clock, ({ millis, work, of }) =>
-    this.send({ t: 'turn', thread: this.thread, millis, work, of }),
-  );
+  readonly clock: Clock;
+  readonly turnWatch: TurnWatch;
   readonly stats = newMainCounters();
   readonly waiter = newWaiterCounters();
   protected readonly wrk = newWrkCounters();
@@ -134,11 +134,7 @@ export abstract class WorkerCore implements Core {
   /** Includes removals by the lurker under debug=+lurker. */
   readonly objectLog: ObjectLog;
   protected readonly log: ThreadLog;
-  protected readonly maintenance = new MaintenanceTimer(
-    () => this.cache.maintenance,
-    () => this.clock.now(),
-    this.turnWatch,
-  );
+  protected readonly maintenance: MaintenanceTimer;
   /** Epoch seconds. */
   protected readonly tStart: number;
   /** Number of this thread; 0 logs the calls, probes backends and maintains the cache. */
@@ -156,6 +152,15 @@ export abstract class WorkerCore implements Core {
     const thread = peers?.thread ?? 0;
     this.thread = thread;
     this.send = send;
+    this.clock = new Clock(share?.clock);
+    this.turnWatch = new TurnWatch(this.clock, ({ millis, work, of }) =>
+      this.send({ t: 'turn', thread, millis, work, of }),
+    );
+    this.maintenance = new MaintenanceTimer(
+      () => this.cache.maintenance,
+      () => this.clock.now(),
+      this.turnWatch,
+    );
     this.identity = init.identity;
     this.via = `1.1 ${init.identity} (proxyd/0.1)`;
     this.viaLine = flat(`Via: ${this.via}`);

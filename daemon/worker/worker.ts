@@ -282,7 +282,8 @@ export class Worker extends WorkerCore implements AcceptorHost {
 
   private sweep(): void {
     const now = this.clock.now();
-    const step = this.clock.correct();
+    // The clock is the same in all threads.
+    const step = this.thread === 0 ? this.clock.correct() : 0;
     if (step < -this.params.clock_step) this.warn(`The clock was set back by ${(-step).toFixed(3)} s`);
     let idle = this.pool.size();
     this.sessions.each((session) => {

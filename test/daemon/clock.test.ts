@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { afterEach, expect, it, vi } from 'vitest';
-import { Clock } from '../../daemon/clock.ts';
+import { CLOCKS_APART, Clock, clockBase } from '../../daemon/clock.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -20,4 +20,39 @@ it('follows a change of the system’s clock, and returns its size', () => {
   expect(clock.correct()).toBeCloseTo(60);
   wall += 5;
   expect(clock.correct()).toBe(0);
+});
+
+it('reads the same in all threads, whenever each of them began and whatever it waited for then', () => {
+  const base = clockBase();
+  const first = new Clock(base);
+  // performance.now() of the second thread began 40 s later.
+  let later = 0;
+  const real = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => real() - later);
+  const hrtime = process.hrtime.bind(process);
+  let readings = 0;
+  vi.spyOn(process, 'hrtime').mockImplementation(() => {
+    // It has no processor for 20 ms, before and after its first look at its own clock.
+    const end = real() + (readings++ < 2 ? 20 : 0);
+    while (real() < end);
+    return hrtime();
+  });
+  later = 40_000;
+  const second = new Clock(base);
+  const expectTheSame = (): void => {
+    later = 0;
+    const before = first.now();
+    later = 40_000;
+    const between = second.now();
+    later = 0;
+    const after = first.now();
+    expect(between).toBeGreaterThan(before - CLOCKS_APART);
+    expect(between).toBeLessThan(after + CLOCKS_APART);
+  };
+  expectTheSame();
+
+  const wall = Date.now();
+  vi.spyOn(Date, 'now').mockImplementation(() => wall - 3_600_000);
+  expect(first.correct()).toBeLessThan(-3599);
+  expectTheSame();
 });

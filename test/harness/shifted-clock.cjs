@@ -1,7 +1,7 @@
 // Loaded before a program and its threads (node --require): its clock is ahead by as many milliseconds as stand in the file
 // that CLOCK_AHEAD names. With CLOCK_SLOW, "START FACTOR", it has passed only one FACTORth of the time since START, in
 // milliseconds of the epoch: a test that advances the clock itself has that much more time between its steps. Wall time and
-// performance.now() move together, as they do when time simply passes; timers do not.
+// the monotonic clocks move together, as they do when time simply passes; timers do not.
 'use strict';
 const { openSync, readSync } = require('node:fs');
 const { performance } = require('node:perf_hooks');
@@ -17,3 +17,10 @@ const { timeOrigin } = performance;
 
 Date.now = () => Math.trunc(shifted(wall()));
 performance.now = () => shifted(steady() + timeOrigin) - timeOrigin;
+process.hrtime = Object.assign(
+  () => {
+    const millis = shifted(steady() + timeOrigin);
+    return [Math.floor(millis / 1000), (millis % 1000) * 1e6];
+  },
+  { bigint: () => BigInt(Math.round(shifted(steady() + timeOrigin) * 1e6)) },
+);
