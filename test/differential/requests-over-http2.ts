@@ -101,7 +101,7 @@ export class RequestsOverHttp2 implements PlayedConnection {
   send(bytes: string | Buffer): void {
     const text = bytes.toString('latin1');
     if (this.awaited > 0) {
-      this.sendBody(Buffer.from(text, 'latin1'));
+      this.client.send(...this.bodyFrames(Buffer.from(text, 'latin1')));
       return;
     }
     const { method, path, authority, fields, length, body } = reported(text);
@@ -110,22 +110,26 @@ export class RequestsOverHttp2 implements PlayedConnection {
     const stream = this.next;
     this.next += 2;
     this.asked.push(stream);
+    this.awaited = Math.max(0, length);
+    // In one write, as a request over HTTP/1 is: an answer that came before the body would have another log.
     this.client.send(
       requestFrame(stream, path, { method, authority, fields, ...(length > 0 && { body: '' }) }),
+      ...this.bodyFrames(body),
     );
-    this.awaited = Math.max(0, length);
-    if (body.length > 0) this.sendBody(body);
   }
 
-  private sendBody(body: Buffer): void {
+  /** The next piece of the last request's body. */
+  private bodyFrames(body: Buffer): Uint8Array[] {
     const stream = this.next - 2;
     if (body.length > this.awaited) throw onlyHttp1('more than its length');
     if (body.length > LARGEST_BODY) throw onlyHttp1('an upload larger than a window');
+    const frames: Uint8Array[] = [];
     for (let at = 0; at < body.length; at += FRAME_SIZE) {
       const piece = body.subarray(at, at + FRAME_SIZE);
       this.awaited -= piece.length;
-      this.client.send(frame(FRAME.DATA, this.awaited === 0 ? FLAG.END_STREAM : 0, stream, piece));
+      frames.push(frame(FRAME.DATA, this.awaited === 0 ? FLAG.END_STREAM : 0, stream, piece));
     }
+    return frames;
   }
 
   async response(): Promise<Response> {
