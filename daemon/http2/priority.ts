@@ -1,6 +1,7 @@
-// The priority that a client gives a request (RFC 9218): of its `priority` header, and of PRIORITY_UPDATE frames. The
-// text is a dictionary of structured fields (RFC 9651), of which two members mean something. Text that is no dictionary
-// means the defaults, as does a member of another type or out of its range.
+// Priorities of responses (RFC 9218): what a client asks for, by the `priority` header of its request and by PRIORITY_UPDATE
+// frames, and what a response says in a header of the same name. The text is a dictionary of structured fields (RFC 9651),
+// of which two members mean something. Text that is no dictionary says nothing, nor does a member of another type or out of
+// its range.
 
 export interface Priority {
   /** From 0, the most urgent, to 7. */
@@ -9,33 +10,37 @@ export interface Priority {
   readonly incremental: boolean;
 }
 
-const DEFAULT_URGENCY = 3;
-const MOST_URGENCY = 7;
-
-/** All there are, by urgency, those that are not incremental first. */
-const PRIORITIES: readonly Priority[] = Array.from({ length: 2 * (MOST_URGENCY + 1) }, (_, i) => ({
-  urgency: i >> 1,
-  incremental: (i & 1) === 1,
-}));
-
-function priorityOf(urgency: number, incremental: boolean): Priority {
-  return PRIORITIES[urgency * 2 + (incremental ? 1 : 0)] as Priority;
+/** The members of one text; null for a member that it does not have. */
+export interface PriorityText {
+  readonly urgency: number | null;
+  readonly incremental: boolean | null;
 }
 
-export const DEFAULT_PRIORITY: Priority = priorityOf(DEFAULT_URGENCY, false);
+/** Of a request whose priority leaves a member out (RFC 9218 section 4). */
+export const DEFAULT_PRIORITY: Priority = { urgency: 3, incremental: false };
+const NOTHING_SAID: PriorityText = { urgency: null, incremental: null };
+const URGENCY = /^(?:0*[0-7]|-0+)$/;
 
 /** @param text the header's value, of several headers joined by commas, or the field value of a PRIORITY_UPDATE */
-export function parsePriority(text: string): Priority {
+export function parsePriority(text: string): PriorityText {
   const scanner = new DictionaryScanner(text);
-  let urgency = DEFAULT_URGENCY;
-  let incremental = false;
+  let urgency: number | null = null;
+  let incremental: boolean | null = null;
   // Of members with the same name the last one counts (RFC 9651 section 3.2).
   while (scanner.next()) {
     const { key, value } = scanner;
-    if (key === 'u') urgency = /^(?:0*[0-7]|-0+)$/.test(value) ? Math.abs(Number(value)) : DEFAULT_URGENCY;
-    else if (key === 'i') incremental = value === '?1';
+    if (key === 'u') urgency = URGENCY.test(value) ? Math.abs(Number(value)) : null;
+    else if (key === 'i') incremental = value === '?1' ? true : value === '?0' ? false : null;
   }
-  return scanner.isWhole ? priorityOf(urgency, incremental) : DEFAULT_PRIORITY;
+  return scanner.isWhole ? { urgency, incremental } : NOTHING_SAID;
+}
+
+/** The members of a text, and those of `otherwise` where it has none: of a response over what its client has asked for (section 8). */
+export function mergePriority(said: PriorityText, otherwise: Priority): Priority {
+  return {
+    urgency: said.urgency ?? otherwise.urgency,
+    incremental: said.incremental ?? otherwise.incremental,
+  };
 }
 
 /** The tokens of RFC 9651 section 3, each of which is found in one pass. */

@@ -25,7 +25,7 @@ const NOTED = 1024;
 /** A body up to this size is sent at once with its head. */
 export const ONE_WRITE = 64 * 1024;
 /** Fields that the proxy adds or that change how the body is sent. */
-const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding'];
+const OURS = ['age', 'via', 'accept-ranges', 'connection', 'transfer-encoding', 'priority'];
 
 /** The fields of a head as HTTP/2 sends them. */
 interface FramedHead {

@@ -14,10 +14,13 @@ const BODY = Buffer.alloc(1.5 * MEGABYTE, 'body ');
 const STREAMS = 100;
 const WINDOW = 65_535;
 const box = new Sandbox('proxyd-http2-readers');
-const origin = createServer((_, res: ServerResponse) => {
+const SMALL = BODY.subarray(0, 40_000);
+const origin = createServer(({ url = '' }, res: ServerResponse) => {
   res.on('error', () => {});
-  res.setHeader('Content-Length', BODY.length);
-  res.end(BODY);
+  const body = url.startsWith('/small') ? SMALL : BODY;
+  if (url.includes('urgent')) res.setHeader('Priority', 'u=0');
+  res.setHeader('Content-Length', body.length);
+  res.end(body);
 });
 let proxy: RunningProxy;
 
@@ -85,5 +88,28 @@ it.each([
   expect(new Set(unread)).toEqual(new Set([WINDOW]));
   // 75 megabytes wait, and as many have passed.
   expect(memory() - before).toBeLessThan(60);
+  client.close();
+});
+
+it('get first what the origin calls urgent, of what waits for the same window', async () => {
+  const client = await Http2Client.connect(proxy.port, { isPassive: true });
+  // The third and later hits of an object by one thread take a shorter way.
+  for (let i = 0; i < 5; i++) {
+    for (const path of ['/small/urgent', '/small/usual']) {
+      await client.get(path);
+      client.send(windowUpdate(0, SMALL.length));
+    }
+  }
+  const before = client.frames.length;
+  const first = [client.begin('/small/blocker'), client.begin('/small/blocker')];
+  const usual = client.begin('/small/usual');
+  const urgent = client.begin('/small/urgent');
+  const all = [...first, usual, urgent];
+  for (const stream of all) await client.frame(FRAME.HEADERS, stream);
+  client.send(windowUpdate(0, 1_000_000));
+  for (const stream of all) expect((await client.response(stream)).body.equals(SMALL)).toBe(true);
+  const later = client.frames.slice(before);
+  const sent = later.filter(({ type }) => type === FRAME.DATA).map(({ stream }) => stream);
+  expect(sent.lastIndexOf(urgent)).toBeLessThan(sent.indexOf(usual));
   client.close();
 });

@@ -9,7 +9,7 @@ import type { LentBytes } from '../../http1/lent-bytes.ts';
 import { copyLent, keep } from '../../http1/lent-bytes.ts';
 import type { HttpMessage } from '../../http1/message.ts';
 import { CODE, type ErrorCode, FLAG, FRAME, FRAME_HEADER, putFrame } from '../../http2/frames.ts';
-import type { Priority } from '../../http2/priority.ts';
+import { type PriorityText, parsePriority } from '../../http2/priority.ts';
 import { constantRecord } from '../../log/tx-log.ts';
 import { NOTHING_CAME } from '../../system-error.ts';
 import type { BodyPlace, ClientSession, StreamAnswer } from '../../transaction/client-session.ts';
@@ -22,6 +22,7 @@ import type { RequestBuffers } from '../../transaction/request-buffers.ts';
 import type { AnswerHeads } from './answer-heads.ts';
 import type { FrameOutput } from './frame-output.ts';
 import type { ReadyStreams } from './ready-streams.ts';
+import { StreamPriority } from './stream-priority.ts';
 
 /** The connection of streams. */
 export interface StreamHost {
@@ -71,8 +72,6 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   /** Of the request's buffers, which the next stream uses. */
   readonly buffers: RequestBuffers;
   req!: Request;
-  urgency = 3;
-  isIncremental = true;
   /** In the list of those that may send. */
   isReady = false;
   /** The windows of this stream: for DATA to the client, and for DATA from it. */
@@ -91,6 +90,7 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   private outputEnded = false;
   private requestOver = false;
   private readonly host: StreamHost;
+  private readonly priority = new StreamPriority();
   private received = 0;
   /** DATA that has not been read yet: the first `keptBytes` of the buffer, which grows by doubling. */
   private kept: Buffer | null = null;
@@ -146,6 +146,8 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
   head(resp: HttpMessage, ends: boolean): number {
     if (!this.begins(ends)) return 0;
     this.req.log.putConstant(PROTOCOL);
+    const said = resp.getAll('priority');
+    if (said !== null) this.priority.answered(parsePriority(said));
     return this.host.heads.message(this.id, resp, ends);
   }
 
@@ -282,12 +284,20 @@ export class Http2Stream extends DerivedSession implements ClientSession, BodyCa
     else this.host.ready.remove(this);
   }
 
-  prioritise({ urgency, incremental }: Priority): void {
+  get urgency(): number {
+    return this.priority.current.urgency;
+  }
+
+  get isIncremental(): boolean {
+    return this.priority.current.incremental;
+  }
+
+  /** The client asks for this priority from now on. */
+  prioritise(text: PriorityText): void {
     const { ready } = this.host;
     const wasReady = this.isReady;
     ready.remove(this);
-    this.urgency = urgency;
-    this.isIncremental = incremental;
+    this.priority.asked(text);
     if (wasReady) ready.add(this);
   }
 

@@ -25,7 +25,7 @@ import {
   quoteField,
   trailerFault,
 } from '../../http2/http2-request-head.ts';
-import { parsePriority } from '../../http2/priority.ts';
+import { type PriorityText, parsePriority } from '../../http2/priority.ts';
 import { noteRefusal } from '../../transaction/note-refusal.ts';
 import { refuseRequest, refuseStream } from '../../transaction/refuse.ts';
 import { Request } from '../../transaction/request.ts';
@@ -35,6 +35,7 @@ import { Http2Control, type Http2Owner } from './http2-control.ts';
 import { Http2Stream, type StreamHost } from './http2-stream.ts';
 import { RapidResets } from './rapid-resets.ts';
 import { ReadyStreams } from './ready-streams.ts';
+import { EarlyPriorities } from './stream-priority.ts';
 
 /** Streams reset from here of which the client may still send something. */
 const REMEMBERED = 256;
@@ -71,13 +72,16 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
   private readonly forgotten = new Set<number>();
   /** Bytes of the priority in the current HEADERS frame, which Varnish counts with the request's head. */
   private priorityBytes = 0;
+  private readonly early = new EarlyPriorities();
   /** Of our SETTINGS: the parameters may change meanwhile. */
+  private readonly maxStreams: number;
   private readonly streamWindow: number;
   private readonly tableSize: number;
 
   constructor(owner: Http2Owner) {
     super(owner);
     const { params, requestLimits, clock } = this.core;
+    this.maxStreams = params.h2_max_concurrent_streams;
     this.streamWindow = params.h2_initial_window_size;
     this.tableSize = params.h2_header_table_size;
     this.blocks = new HeaderBlocks(this, Math.max(requestLimits.maxSize, FIRST_FRAME_SIZE) * 2);
@@ -211,6 +215,7 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
       this.skippedBefore = id;
     }
     this.lastStream = id;
+    const early = this.early.take(id);
     if (id > this.lastServed || this.running >= core.params.h2_max_concurrent_streams) {
       if (!this.decode(buf, start, end, ignore)) return;
       core.stats.h2_streams_refused++;
@@ -250,8 +255,9 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
       return;
     }
     this.patience.earnFrames(OF_A_REQUEST);
-    const priority = req.http.get('priority');
-    if (priority !== null) stream.prioritise(parsePriority(priority));
+    const priority = req.http.getAll('priority');
+    if (early !== null) stream.prioritise(early);
+    else if (priority !== null) stream.prioritise(parsePriority(priority));
     // An origin reads a whole request out of such a head: bytes that follow all the same must be known before it does.
     if (!ends && head.contentLength === 0) stream.awaitEnd();
     else this.begin(stream);
@@ -393,9 +399,29 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
     }
     if (!this.bears(FRAME.PRIORITY_UPDATE)) return;
     const id = read31(buf, start);
-    if (id === 0) this.fail(CODE.PROTOCOL_ERROR, 'PRIORITY_UPDATE of no stream');
-    // One of a stream that has not begun may come before it; it is not kept (RFC 9218 section 7.1).
-    else this.streams.get(id)?.prioritise(parsePriority(keep(buf, start + 4, end).toString('latin1')));
+    if (id % 2 === 0) {
+      this.fail(CODE.PROTOCOL_ERROR, `PRIORITY_UPDATE of stream ${id}, which is none of a client's`);
+      return;
+    }
+    const text = parsePriority(keep(buf, start + 4, end).toString('latin1'));
+    const stream = this.streams.get(id);
+    if (stream !== undefined) stream.prioritise(text);
+    else if (id > this.lastStream) this.prioritiseEarly(id, text);
+  }
+
+  /** Its request is still to come (RFC 9218 section 7.1). */
+  private prioritiseEarly(id: number, text: PriorityText): void {
+    const { early } = this;
+    if (!early.has(id) && early.count + this.openStreams >= this.maxStreams)
+      this.fail(CODE.PROTOCOL_ERROR, `PRIORITY_UPDATE of more streams than the ${this.maxStreams} allowed`);
+    else early.keep(id, text);
+  }
+
+  /** Streams that the client has open, as far as it can know. */
+  private get openStreams(): number {
+    let open = 0;
+    for (const { isGone } of this.streams.values()) if (!isGone) open++;
+    return open;
   }
 
   /** An error of a stream (RFC 9113 section 5.4.2): the client has broken a rule, and its request ends. */

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_PRIORITY, parsePriority } from '../../../daemon/http2/priority.ts';
+import { DEFAULT_PRIORITY, mergePriority, parsePriority } from '../../../daemon/http2/priority.ts';
 
 const read = (text: string): string => {
-  const { urgency, incremental } = parsePriority(text);
+  const { urgency, incremental } = mergePriority(parsePriority(text), DEFAULT_PRIORITY);
   return `${urgency}${incremental ? ' incremental' : ''}`;
 };
+
+const NOTHING = { urgency: null, incremental: null };
 
 describe('a priority', () => {
   it.each([
@@ -75,11 +77,21 @@ describe('a priority', () => {
     '\tu=1',
     'u=1111111111111111',
   ])('of %j is the default, since it is no dictionary', (text) => {
-    expect(parsePriority(text)).toBe(DEFAULT_PRIORITY);
+    expect(parsePriority(text)).toEqual(NOTHING);
   });
 
-  it('is one of sixteen objects', () => {
-    expect(parsePriority('u=1, i')).toBe(parsePriority('i, u=1'));
+  it.each([
+    ['u=1', { urgency: 1, incremental: null }],
+    ['i=?0', { urgency: null, incremental: false }],
+    ['u=9, i', { urgency: null, incremental: true }],
+    ['u=1, u=x', NOTHING],
+  ])('of "%s" says nothing about what is not there', (text, said) => {
+    expect(parsePriority(text)).toEqual(said);
+    const other = { urgency: 5, incremental: true };
+    expect(mergePriority(parsePriority(text), other)).toEqual({
+      urgency: said.urgency ?? 5,
+      incremental: said.incremental ?? true,
+    });
   });
 
   it('is read of any text, and in time that grows with its length alone', () => {
@@ -103,7 +115,7 @@ describe('a priority', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-        const { urgency } = parsePriority(pieces.join(''));
+        const { urgency } = mergePriority(parsePriority(pieces.join('')), DEFAULT_PRIORITY);
         expect(urgency).toBeGreaterThanOrEqual(0);
         expect(urgency).toBeLessThanOrEqual(7);
       }),
@@ -124,7 +136,7 @@ describe('a priority', () => {
       'x=( 1',
       '%41',
     ]) {
-      expect(parsePriority(`u=(${unit.repeat(200_000)}`)).toBe(DEFAULT_PRIORITY);
+      expect(parsePriority(`u=(${unit.repeat(200_000)}`)).toEqual(NOTHING);
       expect(parsePriority(`u=1${unit.repeat(200_000)}`)).toBeDefined();
     }
   });

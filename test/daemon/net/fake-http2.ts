@@ -131,7 +131,8 @@ function readBody(req: Request): void {
   );
 }
 
-/** Answers with the path as often as it says: /3*abc is answered by "/3*abc" three times. */
+/** Answers with the path as often as it says: /3*abc is answered by "/3*abc" three times. What follows a ? is the answer's
+ * priority. */
 export function answerPath(req: Request): void {
   const { url } = req.http;
   const times = Number(/^\/(\d+)\*/.exec(url)?.[1] ?? 1);
@@ -139,6 +140,8 @@ export function answerPath(req: Request): void {
   const head = new HttpMessage(Tag.RespMethod);
   head.status = 200;
   head.push('x-path', `X-Path: ${url}`);
+  const priority = /\?(.*)/.exec(url)?.[1];
+  if (priority !== undefined) head.push('priority', `Priority: ${priority}`);
   stream?.head(head, false);
   if (stream?.end(own(Buffer.from(url.repeat(times), 'latin1'))) === 'wait')
     req.session.onRoom({ room: () => finish(req) });
