@@ -40,6 +40,8 @@ export interface ConnectOptions {
   name?: string | undefined;
   /** The daemon refuses changes on this connection. */
   readonly?: boolean | undefined;
+  /** Handle one message per turn of the event loop, so that keys and timers do not wait for a backlog of log. */
+  interactive?: boolean | undefined;
 }
 
 export interface SubscriptionError {
@@ -339,6 +341,7 @@ export function connect(o: ConnectOptions = {}): Promise<Client> {
           return socket;
         },
         perMessageDeflate: false,
+        allowSynchronousEvents: o.interactive !== true,
         maxPayload: 64 << 20,
         skipUTF8Validation: false,
       });

@@ -135,7 +135,7 @@ export class LiveSource implements Source {
   private async connect(events: SourceEvents): Promise<void> {
     this.timer = null;
     try {
-      const client = await connect(this.options);
+      const client = await connect({ ...this.options, interactive: true });
       if (this.closed) return client.close();
       const again = this.attempt > 0;
       this.client = client;

@@ -15,6 +15,8 @@ export class LogEntry {
   readonly gap: string;
   private read: Summary | null = null;
   private displayed: readonly number[] | null = null;
+  private failing: Summary | null | undefined;
+  private fetchFailed: string | undefined;
 
   constructor(seq: number, transactions: readonly LogTransaction[], gap: string) {
     this.seq = seq;
@@ -64,6 +66,11 @@ export class LogEntry {
 
   /** The outcome with a status from 500 on: of the request, else of a fragment of its page; null when none failed. */
   get failure(): Summary | null {
+    if (this.failing === undefined) this.failing = this.findFailure();
+    return this.failing;
+  }
+
+  private findFailure(): Summary | null {
     if (this.summary.status >= 500) return this.summary;
     for (const tx of this.transactions) {
       if (tx === this.main || tx.type !== 'request' || isRestart(tx)) continue;
@@ -75,6 +82,11 @@ export class LogEntry {
 
   /** The error of a failed fetch of the group, '' when none failed. */
   get fetchError(): string {
+    this.fetchFailed ??= this.findFetchError();
+    return this.fetchFailed;
+  }
+
+  private findFetchError(): string {
     if (this.failure === null) return '';
     for (const tx of this.transactions) {
       if (tx.type !== 'bereq') continue;
