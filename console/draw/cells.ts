@@ -5,9 +5,13 @@
 import { eastAsianWidth } from 'get-east-asian-width';
 
 const ASCII = /^[\x20-\x7e]*$/;
+/** Texts with a cell per code unit: ASCII, and what screens are drawn with (dots, dashes, quotes, arrows, boxes, blocks,
+ * braille, placeholders of panes). */
+const CELLS =
+  /^[\x20-\x7e\u00b5\u00b7\u00d7\u2013\u2014\u2019\u2026\u2190-\u2193\u2500-\u25c6\u25cb\u25cf\u2800-\u28ff\ue000-\uf8ff]*$/;
 
 export function widthOf(text: string): number {
-  if (ASCII.test(text)) return text.length;
+  if (CELLS.test(text)) return text.length;
   let width = 0;
   for (const char of text) width += charWidth(char.codePointAt(0) as number);
   return width;
@@ -23,7 +27,7 @@ function charWidth(code: number): 0 | 1 | 2 {
 
 /** The longest beginning of `text` that fits in `width` cells. */
 export function clip(text: string, width: number): string {
-  if (ASCII.test(text)) return text.length <= width ? text : text.slice(0, Math.max(0, width));
+  if (CELLS.test(text)) return text.length <= width ? text : text.slice(0, Math.max(0, width));
   let used = 0;
   let end = 0;
   for (const char of text) {

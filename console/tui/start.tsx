@@ -251,7 +251,7 @@ export function startConsole(options: StartOptions, stdin: ReadStream, stdout: W
     options.signal?.addEventListener('abort', () => finish(0), { once: true });
     const clock = setInterval(() => {
       player?.tick(CLOCK_MS / 1000);
-      instances.current.touch();
+      instances.current.passSecond();
       instances.current.admin.tick();
       // An editor has the terminal; a recording repeats what is over.
       if (!handedOver && player === null) bell.check(instances.current.events.all(), ui.state.settings.bell);

@@ -102,6 +102,8 @@ export class AdminStore {
 /** Why an answer has no data, such as that of a daemon without a worker; '' for one with data. */
 export function notKnown({ status, body }: CommandReply): string {
   if (status === OK) return '';
+  // The manager's answer to commands of the worker while there is none.
+  if (/\(child not running\)/.test(body)) return 'no worker';
   return status === 0 ? 'no connection' : `not known: ${(body.split('\n', 1)[0] ?? '').replace(/\.$/, '')}`;
 }
 

@@ -133,5 +133,16 @@ function statusOf(session: DaemonSession): {
   // A worker serves before the manager knows that it does.
   if (reported === 'starting' && hasServed(counters, lasts))
     return { state: 'running', since: valuesAt - lasts };
-  return { state: reported, since: valuesAt - lasts };
+  return { state: reported, since: steadily(session, reported, valuesAt - lasts) };
+}
+
+const BEGUN = new WeakMap<DaemonSession, { state: HealthState; since: number }>();
+
+/** The least time of the same beginning: durations in whole seconds make it waver by one. */
+function steadily(session: DaemonSession, state: HealthState, since: number): number {
+  const known = BEGUN.get(session);
+  const same = known !== undefined && known.state === state && Math.abs(known.since - since) < 2;
+  const least = same ? Math.min(known.since, since) : since;
+  BEGUN.set(session, { state, since: least });
+  return least;
 }

@@ -38,6 +38,8 @@ const HOLE = 5;
 /** Seconds without counters after which the daemon or the worker counts as silent (chosen): they come every second. */
 export const SILENCE = 4;
 const BACKEND_POLL_SECONDS = 2;
+/** Seconds after a notification in which the time alone is no reason for another (chosen): counters come every second. */
+const SHOWS_TIME = 0.9;
 /** Milliseconds after the first counters until the rest of their history is requested (chosen). */
 const RECALL_MS = 300;
 
@@ -84,6 +86,7 @@ export class DaemonSession {
   private backendsAsked = false;
   private readonly listeners = new Set<() => void>();
   private tick = 0;
+  private notifiedAt = 0;
   private scheduled = false;
   private closed = false;
 
@@ -204,8 +207,14 @@ export class DaemonSession {
       this.scheduled = false;
       if (this.closed) return;
       this.tick++;
+      this.notifiedAt = this.now();
       for (const listener of this.listeners) listener();
     }, this.frameMs);
+  }
+
+  /** A second has passed: the clock and durations change, which data has shown already where it comes. */
+  passSecond(): void {
+    if (Math.abs(this.now() - this.notifiedAt) >= SHOWS_TIME) this.touch();
   }
 
   private onConnection(state: ConnectionState): void {

@@ -170,13 +170,9 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
     const members = ` ${b.members.healthy}/${b.members.all} members`;
     if (width - used >= members.length + load.length + 1) left.push(span(members, 'muted'));
   } else if (b.probe === null) {
-    if (width - used >= 20)
-      left.push(
-        span(
-          b.admin !== 'sick' ? ` ${dash} ${b.type === 'backend' ? 'no probe' : b.type}` : ` ${b.admin}`,
-          'faint',
-        ),
-      );
+    const remark =
+      b.admin !== 'sick' ? ` ${dash} ${b.type === 'backend' ? 'no probe' : b.type}` : ` ${b.admin}`;
+    if (width - used >= remark.length + load.length + 1) left.push(span(remark, 'faint'));
   } else {
     const score = ` ${b.probe.good}/${b.probe.window}`;
     if (width - used >= score.length + load.length + 1) left.push(span(score, 'muted'));
@@ -223,10 +219,12 @@ export function errorRows(
   theme: Theme,
 ): Row[] {
   const found: { at: number; row: Row }[] = [];
+  // Older ones may be like these.
+  const orMore = session.log.errors.dropped > 0 ? '+' : '';
   for (const { entry, times } of sameErrors(session, height))
-    found.push({ at: entry.summary.at, row: errorRow(entry, times, width, utc, theme) });
+    found.push({ at: entry.summary.at, row: errorRow(entry, often(times, orMore), width, utc, theme) });
   for (const { event, times } of sameTroubles(session, height))
-    found.push({ at: event.at, row: eventRow(event, times, utc) });
+    found.push({ at: event.at, row: eventRow(event, often(times), width, utc) });
   found.sort((a, b) => b.at - a.at);
   const { connection } = session;
   if (found.length === 0 && connection.state === 'waiting') return wrapped(connection.reason, width);
@@ -275,7 +273,7 @@ export function turnRemark(session: DaemonSession): Row {
   return [span(`longest turn of the last minute ${duration(turn.seconds)}${work}`, style)];
 }
 
-function errorRow(entry: LogEntry, times: number, width: number, utc: boolean, theme: Theme): Row {
+function errorRow(entry: LogEntry, times: string, width: number, utc: boolean, theme: Theme): Row {
   const s = entry.failure ?? entry.summary;
   const error = s.error === '' ? entry.fetchError : s.error;
   const room = Math.max(0, Math.floor(width / 3));
@@ -287,7 +285,7 @@ function errorRow(entry: LogEntry, times: number, width: number, utc: boolean, t
       span(`${s.status}  `, 'bad'),
       cell(s.handling === '' ? theme.glyphs.dash : s.handling, HANDLING, handlingStyle(s.handling)),
       ...(width < WITH_TIME ? [] : [cell(took, 8, 'muted')]),
-      span(often(times), 'warn'),
+      span(times, 'warn'),
       span(`${s.method} `, 'strong'),
       span(s.url),
     ],
@@ -296,14 +294,26 @@ function errorRow(entry: LogEntry, times: number, width: number, utc: boolean, t
   );
 }
 
-function often(times: number): string {
-  return times === 1 ? '' : `${count(times)}x `;
+function often(times: number, orMore = ''): string {
+  return times === 1 ? '' : `${count(times)}${orMore}x `;
 }
 
-function eventRow(event: SessionEvent, times: number, utc: boolean): Row {
+/** Shorter words for the death of a worker, in the order in which they are needed: its consequence must not be cut. */
+const SHORTER: readonly (readonly [RegExp, string])[] = [
+  [/^worker: Child \(\d+\) /, 'worker: '],
+  [/; restarted at once/, ''],
+  [/ \(SIG\w+\)/, ''],
+  [/its cache and its bans/, 'cache and bans'],
+];
+
+function eventRow(event: SessionEvent, times: string, width: number, utc: boolean): Row {
   const { at, kind, text } = event;
-  const label = kind === 'lost' || kind === 'trouble' ? text : `${kind}: ${text}`;
-  return [span(`${clock(at, utc)}  `, 'muted'), span(often(times), 'warn'), span(label, toneOf(kind))];
+  const time = `${clock(at, utc)}  `;
+  let label = kind === 'lost' || kind === 'trouble' ? text : `${kind}: ${text}`;
+  if (kind === 'worker')
+    for (const [long, short] of SHORTER)
+      if (widthOf(time + times + label) > width) label = label.replace(long, short);
+  return [span(time, 'muted'), span(times, 'warn'), span(label, toneOf(kind))];
 }
 
 /** Cells per thread besides its name, and between two threads. */
@@ -327,6 +337,7 @@ function threadsInRow(threads: readonly string[], width: number): number {
 }
 
 export function threadRows(session: DaemonSession, width: number, height: number): Row[] {
+  if (hasNoWorker(session)) return [[span('no worker', 'muted')]];
   const { threads } = session.counters;
   const inRow = threadsInRow(threads, width);
   const room = inRow * height;

@@ -140,6 +140,8 @@ export function storageRows(session: DaemonSession, width: number, theme: Theme)
   const rows: Row[] = [];
   if (hasNoWorker(session)) return [[span('no worker, no cache', 'muted')]];
   for (const counter of counters.all()) {
+    // Most of thousands of counters are those of backends.
+    if (!counter.info.name.startsWith('SMA.')) continue;
     const name = /^SMA\.(.+)\.g_bytes$/.exec(counter.info.name)?.[1];
     if (name === undefined) continue;
     const used = Number(counter.current);

@@ -28,6 +28,22 @@ describe('cells', () => {
     expect(widthOf(text)).toBe(await shown(text));
   });
 
+  it.each([
+    [0x20, 0x7e],
+    [0xb5, 0xb7],
+    [0x2013, 0x2026],
+    [0x2190, 0x2193],
+    [0x2500, 0x25cf],
+    [0x2800, 0x28ff],
+    [0xe000, 0xe0ff],
+  ])('characters of the screens from %i to %i', async (from, to) => {
+    for (let code = from; code <= to; code += 70) {
+      const codes = Array.from({ length: Math.min(70, to - code + 1) }, (_, i) => code + i);
+      const text = String.fromCodePoint(...codes);
+      expect(widthOf(text)).toBe(await shown(text));
+    }
+  });
+
   it('cuts no character in two', () => {
     expect(clip('a⚡b', 2)).toBe('a');
     expect(clip('a⚡b', 3)).toBe('a⚡');

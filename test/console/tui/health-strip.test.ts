@@ -77,7 +77,7 @@ describe('the strip of the daemon’s health', () => {
       status: 101,
       body: 'Unknown request in manager process (child not running).\nType help.',
     };
-    const recording = reported(state('stopped'));
+    const recording = reported(state('stopped'), 2);
     const commands = Object.fromEntries(
       ['backend.list -j', 'backend.list -j -p', 'ban.list -j'].map((line) => [line, nobody]),
     );
@@ -94,11 +94,11 @@ describe('the strip of the daemon’s health', () => {
       return await stage.screen();
     };
     const dashboard = await shown('1');
-    expect(dashboard).toContain('not known: Unknown request in manager');
+    expect(dashboard).toMatch(/Backends[^\n]*\n[^\n]*│ no worker /);
     expect(dashboard).toContain('no worker, no cache');
-    expect(dashboard).not.toMatch(/healthy|objects|no backends/);
+    expect(dashboard).not.toMatch(/healthy|objects|no backends| conn |Unknown request/);
     const backends = await shown('4');
-    expect(backends).toContain('not known: Unknown request in manager process (child not running)');
+    expect(backends).toContain('no worker');
     expect(backends).not.toContain('none sick');
     expect(await shown('7')).not.toContain('0 bans');
     expect(await shown('8')).toContain('no worker: the cache is lost');
@@ -132,6 +132,31 @@ describe('the strip of the daemon’s health', () => {
     expect(text).not.toMatch(/loop|worker \d|running/);
     expect(text).toContain('manager');
     expect(await strip(reported(state(name)), 60)).toContain(words);
+  });
+
+  it('keeps the time of a change where its age, in whole seconds, wavers by one', async () => {
+    const recording = reported(state('stopped'));
+    const stage = new Stage({ recording, columns: 120, rows: 34 });
+    stages.push(stage);
+    await stage.play(12);
+    const { counters } = stage.session;
+    const since = (at: number, age: bigint): string => {
+      const names = counters.names;
+      counters.update(
+        at,
+        names.map((name) => (name === 'MGT.worker_since' ? age : (counters.get(name)?.current ?? 0n))),
+      );
+      stage.session.valuesAt = at;
+      return (
+        /since (\S+)/.exec(plain(healthStrip(stage.c, 120, makeTheme('none', false), true).row))?.[1] ?? ''
+      );
+    };
+    const at = Math.floor(stage.session.now()) + 0.5;
+    const first = since(at, 20n);
+    expect(since(at + 1, 20n)).toBe(first);
+    expect(since(at + 1.6, 21n)).toBe(first);
+    // Another stop.
+    expect(since(at + 10, 2n)).not.toBe(first);
   });
 
   it('shows a worker as running that serves before its manager knows, not one whose counters are old', async () => {

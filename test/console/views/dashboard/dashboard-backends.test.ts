@@ -21,6 +21,33 @@ function answered(sample: TrafficSample, id: number, seconds: number, status: nu
   sample.add([{ level: 1, type: 'bereq', reason: 'fetch', vxid: id, parent: 0, records }], at);
 }
 
+it('leaves out that there is no probe before it cuts it', () => {
+  const sample = new TrafficSample();
+  for (let i = 0; i < 10; i++) answered(sample, i + 1, 0.01, i < 4 ? 503 : 200, NOW - 5);
+  const session = {
+    backends: parseBackendList(
+      JSON.stringify([
+        3,
+        ['backend.list', '-j'],
+        NOW,
+        { 'boot.shop': { type: 'backend', admin_health: 'probe', probe_message: 'healthy' } },
+      ]),
+    ),
+    everUp: true,
+    cutOff: false,
+    counters: new CounterHistory(),
+    traffic: { sample },
+    now: () => NOW,
+  } as unknown as DaemonSession;
+  const theme = makeTheme('none', false);
+  for (let width = 30; width < 90; width++) {
+    const row = plain(backendRows(session, width, theme)[0] ?? []);
+    expect(row).not.toContain('…');
+    expect(row.length).toBe(width);
+  }
+  expect(plain(backendRows(session, 90, theme)[0] ?? [])).toMatch(/healthy {2}– no probe .* 40\.0% failed$/);
+});
+
 const backends = parseBackendList(
   JSON.stringify([
     3,

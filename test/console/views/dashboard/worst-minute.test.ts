@@ -52,6 +52,28 @@ it('folds errors that are alike, so that the cause is not pushed out, and leaves
   expect(rows[1]).toContain('boot.shop went sick');
 });
 
+it('does not count errors as all when older ones were dropped', async () => {
+  const s = await open();
+  for (let i = 0; i < 250; i++)
+    s.session.log.errors.add(
+      fakeGroup({ ...REQUEST, status: 503, handling: 'PASS', vxid: 10 * i + 10, at: FAKE_START + 2 + i }),
+    );
+  const rows = errorRows(s.session, 100, 4, true, makeTheme('none', true)).map(plain);
+  expect(rows[0]).toMatch(/503 .* 200\+x GET \/a/);
+});
+
+it('does not cut what the death of a worker means, down to the smallest screen', async () => {
+  const s = await open();
+  const text = 'Child (32577) died signal=9 (SIGKILL); restarted at once; its cache and its bans are gone';
+  s.session.events.reported('noted', text, FAKE_START, { at: FAKE_START, kind: 'worker' });
+  const row = (width: number): string =>
+    plain(errorRows(s.session, width, 4, true, makeTheme('none', true))[0] ?? []);
+  expect(row(156)).toContain(`worker: ${text}`);
+  expect(row(76)).toMatch(/worker: died signal=9 \(SIGKILL\); its cache and its bans are gone$/);
+  expect(row(56)).toMatch(/worker: died signal=9; cache and bans are gone$/);
+  expect(row(56)).toHaveLength(56);
+});
+
 it('knows a recovery from trouble', () => {
   const is = (kind: 'health' | 'worker' | 'purges', text: string): boolean =>
     isRecovery({ at: 1, kind, text });
