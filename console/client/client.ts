@@ -104,7 +104,7 @@ const LOST: SubscriptionError = { code: 'internal', message: 'connection lost' }
 /** Why a connection ended, by the code of the WebSocket's close (RFC 6455 section 7.4.1). */
 const CLOSED: Readonly<Record<number, string>> = {
   1001: 'the daemon shut down',
-  1006: 'the connection was lost',
+  1006: 'closed unexpectedly',
 };
 
 export class Client {

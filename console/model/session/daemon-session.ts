@@ -38,8 +38,9 @@ const HOLE = 5;
 /** Seconds without counters after which the daemon or the worker counts as silent (chosen): they come every second. */
 export const SILENCE = 4;
 const BACKEND_POLL_SECONDS = 2;
-/** Seconds after a notification in which the time alone is no reason for another (chosen): counters come every second. */
-const SHOWS_TIME = 0.9;
+/** Seconds after a notification in which the time and new samples are no reason for another (chosen): counters come every
+ * second, and figures of samples are those of whole seconds. */
+const UNHURRIED = 0.9;
 /** Milliseconds after the first counters until the rest of their history is requested (chosen). */
 const RECALL_MS = 300;
 
@@ -87,6 +88,9 @@ export class DaemonSession {
   private readonly listeners = new Set<() => void>();
   private tick = 0;
   private notifiedAt = 0;
+  /** The tick at which the last unhurried change was not shown yet; and whether one is scheduled. */
+  private unshown = 0;
+  private waiting = false;
   private scheduled = false;
   private closed = false;
 
@@ -105,6 +109,7 @@ export class DaemonSession {
       now,
       later,
       changed,
+      failed: () => this.touchUnhurried(),
       lost: (stream, records, reason) => this.lose(stream, records, reason),
       bounds: options.logBounds,
       matcher: options.matcher ?? (() => () => false),
@@ -114,6 +119,7 @@ export class DaemonSession {
       now,
       later,
       changed,
+      sampled: () => this.touchUnhurried(),
       lost: (records, reason) => this.lose('sample', records, reason),
       longestRecord: () => longestRecord(this.admin),
     });
@@ -192,6 +198,11 @@ export class DaemonSession {
     return this.cutOff || this.isSilent;
   }
 
+  /** Epoch seconds at which figures over the last seconds end: without news they keep those that were last known. */
+  get dataAt(): number {
+    return this.isOld ? this.lastDataAt : this.now();
+  }
+
   subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -212,9 +223,20 @@ export class DaemonSession {
     }, this.frameMs);
   }
 
+  /** Marks a change that the next notification shows, at the latest one after a second. */
+  private touchUnhurried(): void {
+    this.unshown = this.tick;
+    if (this.waiting || this.closed) return;
+    this.waiting = true;
+    this.later(() => {
+      this.waiting = false;
+      if (this.unshown === this.tick) this.touch();
+    }, UNHURRIED * 1000);
+  }
+
   /** A second has passed: the clock and durations change, which data has shown already where it comes. */
   passSecond(): void {
-    if (Math.abs(this.now() - this.notifiedAt) >= SHOWS_TIME) this.touch();
+    if (Math.abs(this.now() - this.notifiedAt) >= UNHURRIED) this.touch();
   }
 
   private onConnection(state: ConnectionState): void {

@@ -19,6 +19,8 @@ export interface SampledTrafficOptions {
   now(): number;
   later(fn: () => void, ms: number): void;
   changed(): void;
+  /** Requests were added: their figures change with the second. */
+  sampled(): void;
   lost(records: number, reason: string): void;
   /** Bytes of text from which a record may have been cut. */
   longestRecord(): number;
@@ -42,7 +44,7 @@ export class SampledTraffic {
   }
 
   start(): void {
-    const { source, now, changed, lost, longestRecord } = this.options;
+    const { source, now, sampled, lost, longestRecord } = this.options;
     this.stream = source.log(
       {
         grouping: 'request',
@@ -57,7 +59,7 @@ export class SampledTraffic {
         batch: (transactions) => {
           this.sample.longestRecord = longestRecord();
           this.sample.add(transactions, now());
-          changed();
+          sampled();
         },
         lost,
         failed: () => undefined,

@@ -15,6 +15,8 @@ export interface SessionLogOptions {
   now(): number;
   later(fn: () => void, ms: number): void;
   changed(): void;
+  /** Failed requests arrived. */
+  failed(): void;
   /** Records of a stream that did not arrive. */
   lost(stream: string, records: number, reason: string): void;
   bounds?: LogBounds | undefined;
@@ -51,7 +53,7 @@ export class SessionLog {
 
   /** Subscribes to the errors; follow() subscribes to the log. */
   start(): void {
-    const { source, changed, lost } = this.options;
+    const { source, failed, lost } = this.options;
     this.errorStream = source.log(
       { grouping: 'request', query: 'RespStatus >= 500', from: 'tail' },
       {
@@ -59,7 +61,7 @@ export class SessionLog {
           // A request that failed and was restarted is no error that a client saw.
           const seen = splitGroups(transactions).filter((g) => new LogEntry(0, g, '').failure !== null);
           this.errors.add(seen.flat());
-          changed();
+          failed();
         },
         lost: (records, reason) => lost('errors', records, reason),
         failed: () => undefined,

@@ -2,7 +2,7 @@
 // of room, the least important first, so they are in the order of importance.
 
 import { type ReactNode, useContext } from 'react';
-import { wordsFit } from '../../draw/cells.ts';
+import { widthOf, wordsFit } from '../../draw/cells.ts';
 import { ThemeContext, UtcContext } from '../../draw/contexts.ts';
 import { Rows } from '../../draw/rows.tsx';
 import { type Row, rowWidth, type Span, span } from '../../draw/spans.ts';
@@ -67,7 +67,7 @@ export function healthStrip(
   if (health.state !== 'cut off')
     return { row: fitting(healthParts(health, session.now(), theme, utc), width), fill: 'bar' };
   return {
-    row: [span(wordsFit(` ${theme.glyphs.up} ${cutOffText(session)}`, width), 'banner')],
+    row: [span(wordsFit(` ${theme.glyphs.up} ${cutOffText(session, width - 3)}`, width), 'banner')],
     fill: 'banner',
   };
 }
@@ -139,15 +139,21 @@ function capitalised(word: string): string {
 }
 
 /** The text of a connection that is down, or was never up. */
-function cutOffText(session: DaemonSession): string {
+function cutOffText(session: DaemonSession, width: number): string {
   const { connection, everUp } = session;
   const age = everUp
     ? `${capitalised(session.source.product ?? 'daemon')} unreachable for ${Math.floor(Math.max(0, session.now() - session.lastDataAt))} s`
     : `no ${session.source.product ?? 'daemon'}`;
   if (connection.state !== 'waiting') return `${age}: reconnecting…`;
   const wait = Math.max(0, Math.ceil(connection.retryAt - session.now()));
-  // The reason may be long: it comes last.
-  return `${age}, retrying in ${wait} s: ${connection.reason}`;
+  // The place before the reason may be long, and is known.
+  const reason = connection.reason.slice(connection.reason.lastIndexOf(': ') + 1).trim();
+  const texts = [
+    `${age}, retrying in ${wait} s: ${connection.reason}`,
+    `${age}, retrying in ${wait} s: ${reason}`,
+    `${age}: ${reason}`,
+  ];
+  return texts.find((text) => widthOf(text) <= width) ?? (texts[0] as string);
 }
 
 function replayParts({ at, length, paused, speed }: ReplayControl): Row[] {

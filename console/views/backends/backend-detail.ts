@@ -91,7 +91,7 @@ function trafficLines(session: DaemonSession, { name }: BackendRow, facts: Backe
   }
   if (t !== undefined) {
     const share = `${percent(t.errors / Math.max(1, t.fetches))}, ${count(t.errors)} of ${count(t.fetches)} fetches`;
-    const since = session.traffic.sample.trafficSince(session.now());
+    const since = session.traffic.sample.trafficSince(session.dataAt);
     const others = namesakes === 0 ? '' : ', with those of the same name in other programs';
     lines.push(labelled('Errors', `${share} since ${clock(since, session.utc)}${others}  `, t.failing));
   }

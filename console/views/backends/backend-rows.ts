@@ -31,7 +31,7 @@ export function backendRows(session: DaemonSession): ListRow[] {
   const below = new Set([...all.values()].flatMap((b) => memberNames(b).filter((name) => name !== b.name)));
   const rows: ListRow[] = [];
   const placed = new Set<string>();
-  const now = session.now();
+  const now = session.dataAt;
   const place = (b: BackendRow, path: readonly string[]): void => {
     placed.add(b.name);
     const here = [...path, b.name];

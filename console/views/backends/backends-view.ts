@@ -39,8 +39,8 @@ export const BACKENDS_VIEW: ListView = listView({
     if (rows.length === 0 && session.admin.unanswered(BACKENDS_LINE) !== '') return '';
     // A member of several directors has several rows.
     const sick = new Set(rows.flatMap((r) => (r.facts.health === 'sick' ? [r.facts.name] : [])));
-    const since = session.traffic.sample.trafficSince(session.now());
-    const isShort = since > session.now() - LAST_MINUTE;
+    const since = session.traffic.sample.trafficSince(session.dataAt);
+    const isShort = since > session.dataAt - LAST_MINUTE;
     const window = isShort ? `since ${clock(since, session.utc)}` : 'of the last minute';
     const times = since === 0 ? '' : `; times and errors ${window}`;
     const share = session.traffic.share();

@@ -119,7 +119,7 @@ function surveyOf(session: DaemonSession, option: string): Survey {
   const { sample } = session.traffic;
   session.traffic.judgeUnserved(judge);
   const { seconds, label } = chosen(option);
-  const { list: counted, requests, since } = sample.unservedOver(seconds, session.now());
+  const { list: counted, requests, since } = sample.unservedOver(seconds, session.dataAt);
   const causes = new Map<string, Cause>();
   let judged = 0;
   for (const one of counted) {
@@ -133,7 +133,7 @@ function surveyOf(session: DaemonSession, option: string): Survey {
     cause.requests++;
     countUrl(cause, one);
   }
-  const whole = seconds !== null && since <= session.now() - seconds + 1;
+  const whole = seconds !== null && since <= session.dataAt - seconds + 1;
   return {
     causes: [...causes.values()].sort((a, b) => b.requests - a.requests),
     judged,

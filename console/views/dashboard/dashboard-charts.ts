@@ -96,10 +96,13 @@ export function requestsRemark(
   window: ChartWindow = null,
 ): Row {
   const now = session.requests.last();
-  const legend = hasMeans(session, window, width - PANEL_EDGES, height - 2)
-    ? [span('peak', 'strong'), span(', ', 'faint'), span('mean', 'line1'), span(', now ', 'faint')]
-    : [];
   const figure = now === undefined || Number.isNaN(now) ? [] : [span(`${rate(now)}/s`, 'line1')];
+  const legend = hasMeans(session, window, width - PANEL_EDGES, height - 2)
+    ? [
+        ...[span('peak', 'strong'), span(', ', 'faint'), span('mean', 'line1')],
+        ...(figure.length === 0 ? [] : [span(', now ', 'faint')]),
+      ]
+    : [];
   const used = rowWidth([...legend, ...figure]) + TITLE_CELLS;
   return [...marksLegend(session, chartSpan(session, window), width - used), ...legend, ...figure];
 }

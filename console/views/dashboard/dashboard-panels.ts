@@ -23,7 +23,7 @@ function topBy(c: ViewContext, title: string): void {
 /** Epoch seconds at which the oldest counted request with status >= 400 ended. */
 function refusedSince(c: ViewContext): number {
   const refused = c.session.traffic.sample
-    .ranked('status', LAST_MINUTE, c.session.now(), 100)
+    .ranked('status', LAST_MINUTE, c.session.dataAt, 100)
     .ranks.filter(({ key }) => Number(key) >= 400);
   return refused.reduce((since, rank) => earliest(since, rank.since), 0);
 }

@@ -23,7 +23,7 @@ const FEW_SHARES = [0.5, 0.99];
 const DURATION_CELLS = 7;
 
 export function latencySummary(session: DaemonSession, width: number, theme: Theme): Row[] {
-  const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.now());
+  const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.dataAt);
   if (latency.size === 0) return nothing(session, 'no traffic', width);
   const shares = width >= 8 + DURATION_CELLS * SHARES.length ? SHARES : FEW_SHARES;
   const cells = Math.max(DURATION_CELLS, Math.floor((width - 8) / shares.length));
@@ -43,7 +43,7 @@ export function latencySummary(session: DaemonSession, width: number, theme: The
 
 /** The same in a few wrapped, if a table does not fit. */
 export function percentileRemark(session: DaemonSession): Row {
-  const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.now());
+  const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.dataAt);
   const of = (share: number): string => {
     const value = latency.percentile(share);
     return value === null ? '' : `p${share * 100} ${duration(value)}`;
@@ -67,7 +67,7 @@ const CLASSES: readonly { from: number; label: string; style: StyleName }[] = [
 ];
 
 export function statusRows(session: DaemonSession, width: number, height: number, theme: Theme): Row[] {
-  const { ranks } = session.traffic.sample.ranked('status', LAST_MINUTE, session.now(), STATUSES);
+  const { ranks } = session.traffic.sample.ranked('status', LAST_MINUTE, session.dataAt, STATUSES);
   const total = ranks.reduce((sum, r) => sum + r.requests, 0);
   if (total === 0) return nothing(session, 'no traffic', width);
   const rows = CLASSES.map(({ from, label, style }): Row => {
@@ -96,7 +96,7 @@ export function topRows(
   height: number,
   theme: Theme,
 ): Row[] {
-  const { ranks: all } = session.traffic.sample.ranked('url', LAST_MINUTE, session.now(), height, by);
+  const { ranks: all } = session.traffic.sample.ranked('url', LAST_MINUTE, session.dataAt, height, by);
   const ranks = all.filter((r) => r[by] > 0);
   if (ranks.length === 0) return nothing(session, by === 'misses' ? 'no misses' : 'no traffic', width);
   return ranks.map((r) =>
@@ -186,7 +186,7 @@ function backendRow(b: BackendRow, name: string, session: DaemonSession, width: 
 /** How the backend answered in the last minute, as far as there is room: errors, p99, p50. */
 function timingOf(session: DaemonSession, { name, type }: BackendRow, room: number): Span[] {
   if (type !== 'backend') return [];
-  const traffic = session.traffic.sample.backendTraffic(session.now(), LAST_MINUTE).get(shortName(name));
+  const traffic = session.traffic.sample.backendTraffic(session.dataAt, LAST_MINUTE).get(shortName(name));
   if (traffic === undefined) return [];
   const { errors, fetches, p50, p99 } = traffic;
   const out: Span[] = [];

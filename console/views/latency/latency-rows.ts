@@ -42,7 +42,7 @@ export function titleRow(
   width: number,
 ): Row {
   const label = LATENCY_WINDOWS.find(({ seconds }) => seconds === window)?.label ?? '';
-  const whole = window !== null && since > 0 && since <= session.now() - window + 1;
+  const whole = window !== null && since > 0 && since <= session.dataAt - window + 1;
   const from = whole ? `, ${label}` : size === 0 ? '' : ` since ${clock(since, session.utc)}`;
   const sampled = session.traffic.share() < 0.99 ? `, ${percent(session.traffic.share())} sampled` : '';
   return spread(

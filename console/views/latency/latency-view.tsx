@@ -33,7 +33,7 @@ const WINDOW: StateSlot<number> = { initial: 0, carry: (window) => window };
 /** The chosen window and its latencies. */
 function chosen(c: ViewContext): { window: Window; latencies: Latencies } {
   const window = LATENCY_WINDOWS[c.ui.stateOf(WINDOW)]?.seconds ?? null;
-  return { window, latencies: c.session.traffic.sample.latencyOver(window, c.session.now()) };
+  return { window, latencies: c.session.traffic.sample.latencyOver(window, c.session.dataAt) };
 }
 
 const COPIED = [0.5, 0.9, 0.95, 0.99] as const;

@@ -119,7 +119,7 @@ function choose(c: ViewContext, step: { by?: number; to?: RankingName; window?: 
 
 function rankedBy(session: DaemonSession, option: string): Ranked {
   const { ranking, window } = chosen(option);
-  return session.traffic.sample.ranked(ranking, window.seconds, session.now(), SHOWN);
+  return session.traffic.sample.ranked(ranking, window.seconds, session.dataAt, SHOWN);
 }
 
 /** Shares above this count as 1: counters and log arrive at different moments. */

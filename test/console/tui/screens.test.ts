@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { plain } from '../../../console/draw/spans.ts';
 import { makeTheme } from '../../../console/draw/theme.ts';
 import type { GroupMatcher } from '../../../console/model/log/request-group.ts';
 import { summarise } from '../../../console/model/log/transaction.ts';
@@ -6,6 +7,7 @@ import type { Recording } from '../../../console/model/session/recording.ts';
 import { pasteText } from '../../../console/model/ui/keyboard.ts';
 import { submitLine } from '../../../console/model/ui/palette.ts';
 import { checkQuery } from '../../../console/model/ui/query-parser.ts';
+import { healthStrip } from '../../../console/tui/components/health-strip.tsx';
 import { applyQuery } from '../../../console/views/log/log-query.ts';
 import { LOG_STATE } from '../../../console/views/log/log-state.ts';
 import { fakeGroup, fakeRecording } from '../fake-recording.ts';
@@ -426,5 +428,30 @@ describe('operation', () => {
     expect(back).toContain('▲ connected, no current values yet');
     expect(back).toContain('reconnected');
     expect(back).not.toContain('stale');
+  });
+
+  it('keeps figures of the last minute as they were when the daemon went', async () => {
+    const reason = '/var/lib/proxyd: Connection refused';
+    const recording: Recording = {
+      ...RECORDING,
+      steps: [...RECORDING.steps.filter((step) => step.after <= 20), { after: 21, kind: 'down', reason }],
+    };
+    const s = await open(160, 45, { recording });
+    await s.play(22);
+    const panels = (screen: string): string => /Latency 1m[\s\S]*?(?=╭─ Last errors)/.exec(screen)?.[0] ?? '';
+    const before = panels(await s.screen());
+    expect(before).toMatch(/ 200 |2xx +\d/);
+    // Everything is older than a minute then.
+    await s.play(120);
+    const after = await s.screen();
+    expect(after).toMatch(
+      /Daemon unreachable for 99 s, retrying in \d s: \/var\/lib\/proxyd: Connection refused/,
+    );
+    expect(panels(after)).toBe(before);
+    for (const [width, text] of [
+      [70, /for 99 s, retrying in \d s: Connection refused$/],
+      [60, /for 99 s: Connection refused$/],
+    ] as const)
+      expect(plain(healthStrip(s.c, width, makeTheme('none', true), true).row)).toMatch(text);
   });
 });

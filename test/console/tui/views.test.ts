@@ -443,7 +443,7 @@ describe('views', () => {
   });
 
   it('rank by more than the URL, and over a window', async () => {
-    const s = await open();
+    const s = await open(100, 30, { recording: { ...recording, steps: fakeRecording(100).steps } });
     await s.keys('9');
     const title = async (): Promise<string> => (await s.screen()).split('\n')[2] ?? '';
     // Half of the last minute has been seen.

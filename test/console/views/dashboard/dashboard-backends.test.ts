@@ -37,7 +37,7 @@ it('leaves out that there is no probe before it cuts it', () => {
     cutOff: false,
     counters: new CounterHistory(),
     traffic: { sample },
-    now: () => NOW,
+    dataAt: NOW,
   } as unknown as DaemonSession;
   const theme = makeTheme('none', false);
   for (let width = 30; width < 90; width++) {
@@ -70,7 +70,7 @@ it('has the times and failures of the last minute beside each, the failures firs
     cutOff: false,
     counters: new CounterHistory(),
     traffic: { sample },
-    now: () => NOW,
+    dataAt: NOW,
   } as unknown as DaemonSession;
   const shop = (width: number): string =>
     backendRows(session, width, makeTheme('none', true))

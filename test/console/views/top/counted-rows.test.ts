@@ -48,7 +48,7 @@ describe('a drill-down shows what was counted', () => {
     sample.unserved.judge(1e6, judge);
     const session = {
       traffic: { sample, share: () => 1, judgeUnserved: () => undefined },
-      now: () => 1001,
+      dataAt: 1001,
     } as unknown as DaemonSession;
     const rows = CAUSES_VIEW.definition.rows(session, '');
     expect(rows.length).toBeGreaterThan(20);
