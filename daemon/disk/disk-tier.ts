@@ -192,7 +192,10 @@ export class DiskTier implements TierEvents, TierLookups {
         outcome.text = 'no room in memory';
         const isCurrent = this.whileCurrent(hit, q, isWanted, outcome);
         if (hit.meta.bodyLength <= MOST_WHOLE) isFilled = await this.fill(hit, busy, isCurrent);
-        else {
+        else if (!this.parts.cache.storages.couldHold(this.name, hit.meta.bodyLength)) {
+          // Memory is smaller than when it was stored.
+          outcome.text = 'larger than memory';
+        } else {
           isFilled = await this.begin(hit, busy, isCurrent);
           if (isFilled) rest = this.stream(hit, busy);
         }

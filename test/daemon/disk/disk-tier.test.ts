@@ -326,6 +326,19 @@ describe('a large body', () => {
     expect(held.tier.mayHave('/a')).toBe(false);
   });
 
+  it('is a miss where memory is smaller than it is, and cuts nobody', async () => {
+    const files = await stored();
+    const bench = await TierBench.over(files, LARGE, 8 << 20);
+    bench.cache.storages.behind = bench.tier.name;
+    const [, out] = bench.lookup('/a');
+    const outcome = { text: '' };
+    expect(await bench.tier.load(bench.query('/a'), out.busy, () => true, outcome)).toBe(false);
+    expect(outcome.text).toBe('larger than memory');
+    expect(bench.cache.facts.isFailed(out.busy)).toBe(false);
+    expect(bench.log).toEqual([]);
+    expect(bench.tier.mayHave('/a')).toBe(true);
+  });
+
   it('that was purged while it was sent is read to its end, and not found any more', async () => {
     const files = await stored();
     const bench = await TierBench.over(files, LARGE);
