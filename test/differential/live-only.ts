@@ -25,6 +25,7 @@ export const LIVE_ONLY: Readonly<Record<string, string>> = {
   'differential/command-lines.test.ts': 'runs each tool of both products some three hundred times',
   'differential/directors-balance.test.ts': 'statistics of two thousand requests: nothing is compared',
   'differential/esi-sites.test.ts': 'compares with a reference of its own, on several daemons',
+  'differential/http2-matrix.test.ts': 'plays matrix.test.ts once more, over HTTP/2',
   'differential/jail.test.ts': 'what a worker of each daemon has left is asked of the kernel',
   'differential/log-fragments.test.ts': 'Varnish’s tools read our recordings',
   'differential/log-queries.test.ts': 'Varnish’s varnishlog reads our recordings',

@@ -7,8 +7,10 @@ import { IdNames, normaliseText } from '../harness/log-text.ts';
 import { Origin, type OriginRequest, type Reply, respond } from '../harness/origin.ts';
 import type { Sandbox } from '../harness/processes.ts';
 import { backendProgram, type Product, startProxy } from '../harness/proxy.ts';
+import { type PlayedConnection, RequestsOverHttp2 } from './requests-over-http2.ts';
 import { CaseTimes } from './slow-machine.ts';
 
+type Protocol = 'HTTP/1' | 'HTTP/2';
 type Fields = Readonly<Record<string, string>>;
 
 interface Ask {
@@ -128,7 +130,7 @@ function lineOf(response: Response): string {
   const own = response.body.toString('latin1', 0, 15) === '<!DOCTYPE html>';
   const fields = response.fields.map(([name, value]) => {
     if (/^x-(varnish|proxy-id)$/i.test(name)) return `Ids: ${value.split(' ').length}`;
-    if (own && name === 'Content-Length') return `${name}: PAGE`;
+    if (own && /^content-length$/i.test(name)) return `${name}: PAGE`;
     return normaliseText(`${name}: ${value}`, new IdNames());
   });
   const body = own ? 'page' : createHash('sha1').update(response.body).digest('hex').slice(0, 8);
@@ -141,11 +143,18 @@ function askedOf(request: OriginRequest): string {
   return `${head.replaceAll('\r\n', ' | ')} + ${request.body.toString('latin1')}`;
 }
 
-async function playOne(port: number, c: Combination): Promise<string[]> {
+/** Only HTTP/1 has versions and lives of a connection. */
+function isOfHttp1({ proto, fields }: Ask): boolean {
+  return proto !== undefined || fields?.Connection !== undefined;
+}
+
+async function playOne(port: number, c: Combination, protocol: Protocol): Promise<string[]> {
   const lines: string[] = [];
-  let connection: ClientConnection | null = null;
+  const { open } = protocol === 'HTTP/2' ? RequestsOverHttp2 : ClientConnection;
+  let connection: PlayedConnection | null = null;
   for (const ask of c.asks) {
-    if (connection === null || connection.ended) connection = await ClientConnection.open(port);
+    if (protocol === 'HTTP/2' && isOfHttp1(ask)) continue;
+    if (connection === null || connection.ended) connection = await open(port);
     connection.send(textOf(ask, c.url));
     lines.push(`${ask.name}: ${lineOf(await connection.response(ask.method))}`);
     const closes =
@@ -164,6 +173,7 @@ export async function playMatrix(
   box: Sandbox,
   product: Product,
   times = new CaseTimes(),
+  protocol: Protocol = 'HTTP/1',
 ): Promise<Map<string, string[]>> {
   const all = combinations();
   const origin = await Origin.start();
@@ -172,6 +182,7 @@ export async function playMatrix(
     product,
     program: backendProgram(origin.port),
     dir: box.path(`matrix-${product}`),
+    params: protocol === 'HTTP/2' ? { feature: '+http2' } : {},
   });
   const seen = new Map<string, string[]>();
   try {
@@ -180,7 +191,7 @@ export async function playMatrix(
       for (let i = next++; i < all.length; i = next++) {
         const c = all[i] as Combination;
         const end = times.start(c.url);
-        seen.set(c.url, await playOne(proxy.port, c));
+        seen.set(c.url, await playOne(proxy.port, c, protocol));
         end();
       }
     };

@@ -1,0 +1,35 @@
+// The matrix of matrix.test.ts over HTTP/2 on both daemons, without what only HTTP/1 can ask. There are no exceptions.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installed, Sandbox } from '../harness/processes.ts';
+import { combinations, playMatrix } from './matrix.ts';
+import { CaseTimes } from './slow-machine.ts';
+
+describe.skipIf(!installed('varnishd'))('the matrix over HTTP/2 beside Varnish’s daemon', () => {
+  const box = new Sandbox('proxyd-http2-matrix');
+  const times = new CaseTimes();
+  let theirs: Map<string, string[]>;
+  let ours: Map<string, string[]>;
+
+  beforeAll(async () => {
+    // One after the other: a loaded machine makes a miss of a hit whose fetch has not ended.
+    theirs = await playMatrix(box, 'varnish', undefined, 'HTTP/2');
+    ours = await playMatrix(box, 'proxyd', times, 'HTTP/2');
+  }, 240_000);
+  afterAll(() => box.dispose());
+
+  it('has answers to everything, hits and refusals among them', () => {
+    const lines = [...theirs.values()].flat();
+    expect(lines.length).toBeGreaterThan(9000);
+    for (const part of ['Ids: 2', ': 304 ', ': 206 ', ': 416 ', 'origin: POST'])
+      expect(lines.some((line) => line.includes(part))).toBe(true);
+  });
+
+  it.each([...new Set(combinations().map((c) => c.status))])('is the same for status %i', (status) => {
+    const mine = combinations().filter((c) => c.status === status);
+    const lines = (answer: (url: string) => readonly string[]): string[] =>
+      mine.flatMap((c) => answer(c.url).map((line) => `${JSON.stringify(c.fields)} ${line}`));
+    const played = (url: string): string[] =>
+      times.allow(url, ours.get(url) ?? ['not played'], theirs.get(url) ?? []);
+    expect(lines(played)).toEqual(lines((url) => theirs.get(url) ?? []));
+  });
+});
