@@ -87,6 +87,7 @@ const saint: ExtensionObject = {
   methods: byName(
     row('BACKEND backend()', (_ctx, self: Saint) => self, 'The director, for req.backend_hint or bereq.backend.'),
     row('INT blacklist_count()', (_ctx, self: Saint) => self.count, 'Number of objects for which it is sick.'),
+    row('INT denylist_count()', (_ctx, self: Saint) => self.count, 'The same by its newer name.'),
     row('BOOL is_healthy()', (ctx, self: Saint) => self.isHealthy(ctx), 'Whether it is healthy for the object of the transaction.'),
   ),
 };
@@ -97,6 +98,7 @@ export const saintmode: Extension = {
   // biome-ignore format: a row is a line
   functions: byName(
     row('VOID blacklist(DURATION expires)', blacklist, 'In vcl_backend_response: the backend that answered is sick for this object, for this long.'),
+    row('VOID denylist(DURATION expires)', blacklist, 'The same by its newer name.'),
     row('STRING status()', status, 'All objects of the program, as JSON.'),
   ),
   objects: { saintmode: saint },

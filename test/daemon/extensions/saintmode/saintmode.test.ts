@@ -112,8 +112,8 @@ sub vcl_backend_error { saintmode.blacklist(1s); }
 sub vcl_synth { synthetic(saintmode.status()); return (deliver); }
 sub vcl_backend_response { saintmode.blacklist(std.duration(bereq.http.bl, 20s)); set beresp.http.n = "" + s1.blacklist_count() + s2.blacklist_count() + s1.is_healthy(); }`;
 
-  function program() {
-    const { program: compiled } = compile({ name: 'test.vcl', text: PROGRAM });
+  function program(text = PROGRAM) {
+    const { program: compiled } = compile({ name: 'test.vcl', text });
     if (compiled === undefined) throw new Error('refused');
     const members = backends(2).map((b) => [b.vclName, b] as const);
     const loaded = loadProgram('test', compiled, new Map(members), findExtension);
@@ -136,6 +136,14 @@ sub vcl_backend_response { saintmode.blacklist(std.duration(bereq.http.bl, 20s))
     expect(served(d, t.ctx, 2)).toBe('b2 b2');
     Object.assign(t.bo, { hashKey: 'two' });
     expect(served(d, t.ctx, 1)).toBe('b1');
+  });
+
+  it('has the newer names of its functions, too', () => {
+    const loaded = program(PROGRAM.replaceAll('blacklist', 'denylist'));
+    const t = taskOf(loaded);
+    Object.assign(t.bo, { hashKey: 'one', respBackend: loaded.directors.get('b1') });
+    t.run('backend_response');
+    expect(t.bo.beresp.get('n')).toBe('10false');
   });
 
   it('has lists for each program of its own', () => {
