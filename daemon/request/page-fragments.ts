@@ -48,11 +48,12 @@ export class PageFragments implements Page, StartsAhead {
     const { req } = this;
     const n = this.turn++;
     if (this.isTooDeep) {
+      const { changes } = req.ctx.vcl;
       req.log.put(
         Tag.VCL_Error,
-        `ESI depth limit ${req.ctx.vcl.changes.esiDepthWords ? 'reached' : 'reach'} (param max_esi_depth = ${req.core.params.max_esi_depth})`,
+        `ESI depth limit ${changes.esiDepthWords ? 'reached' : 'reach'} (param max_esi_depth = ${req.core.params.max_esi_depth})`,
       );
-      done(true);
+      done(!changes.depthFails || !req.core.esi.includeOnerror || part.onerrorContinue);
       return;
     }
     const ahead = this.started.get(n);

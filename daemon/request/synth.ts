@@ -5,7 +5,7 @@ import { RETURN } from '../../protocol/tables/returns.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
 import { endPrivs } from '../contract/priv.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
-import { usualDeliveryFilters } from '../filters/filter-table.ts';
+import { DISCARD } from '../flow/flow.ts';
 import { own } from '../flow/piece.ts';
 import { assembled } from '../http1/byte-parts.ts';
 import { httpDate } from '../http1/date.ts';
@@ -15,9 +15,10 @@ import type { Step } from '../transaction/drive.ts';
 import { answerStatus } from '../transaction/framed-text.ts';
 import type { Request } from '../transaction/request.ts';
 import { logStatus } from './deliver.ts';
-import { openChain } from './delivery.ts';
+import { chooseFilters, openChain } from './delivery.ts';
 import { answerOverflow, askForUnwanted, drainAtOnce, setConnection } from './finish.ts';
 import { FINISH, inClientState, RESTART, SYNTH, TRANSMIT } from './request-steps.ts';
+import { sendMade } from './transmit.ts';
 
 const LAST_STATUS = 500;
 const LAST_REASON = 'Internal Server Error';
@@ -69,10 +70,19 @@ function send(req: Request): Step<Request> {
   const { core, resp, log, session } = req;
   const whole = Buffer.from(req.attempt.synthBody ?? '', 'latin1');
   log.put(Tag.Storage, 'malloc Transient');
-  const chain = openChain(req, usualDeliveryFilters(req, core.params), whole.length, -1);
+  const list = chooseFilters(req);
+  if (list === null) {
+    session.cut('OVERLOAD');
+    return FINISH;
+  }
+  const chain = openChain(req, list, whole.length, -1);
   const parts = chain?.parts ?? null;
   const body = parts === null ? whole : assembled(whole, parts);
   const bodiless = resp.status < 200 || resp.status === 204 || resp.status === 304;
+  if (chain?.works === true) {
+    if (!req.isHead && !bodiless && whole.length > 0) return sendMade(req, whole, chain);
+    chain.connect(DISCARD);
+  }
   if (bodiless) resp.unset('content-length');
   setConnection(req);
   if (req.ctx.overflowed) {

@@ -2,7 +2,9 @@
 // live on; a whole small body leaves in one write with its head, everything else by a flow.
 
 import { BODY_ALIGN } from '../cache/object-store.ts';
-import { DISCARD } from '../flow/flow.ts';
+import type { DeliveryChain } from '../filters/chain.ts';
+import { type Abort, DISCARD, Flow, type Source } from '../flow/flow.ts';
+import { own } from '../flow/piece.ts';
 import { responseHeadLength, writeResponseHead } from '../http1/head-writer.ts';
 import type { StreamAnswer } from '../transaction/client-session.ts';
 import { type Step, waitFor } from '../transaction/drive.ts';
@@ -61,16 +63,62 @@ export function transmit(req: Request): Step<Request> {
     to: works || length < 0 ? (chain?.to ?? Number.POSITIVE_INFINITY) : from + length,
   };
   return waitFor(req, (proceed) =>
-    startBody(req, part, works ? chain : null, new ClientBody(req, framing, length), (reason) => {
-      // Where the end of the connection ends the body, an orderly end would say that all was sent.
-      if (reason !== null && framing === 'close') {
-        setTimeout(() => {
-          req.session.reset('REM_CLOSE');
-          finishAlone(req, proceed);
-        }, RESET_DELAY);
-      } else finishAlone(req, proceed);
-    }),
+    startBody(req, part, works ? chain : null, new ClientBody(req, framing, length), (reason) =>
+      finishBody(req, framing, reason, proceed),
+    ),
   );
+}
+
+function finishBody(
+  req: Request,
+  framing: Framing,
+  reason: Abort | null,
+  proceed: (next: Step<Request>) => void,
+): void {
+  // Where the end of the connection ends the body, an orderly end would say that all was sent.
+  if (reason !== null && framing === 'close') {
+    setTimeout(() => {
+      req.session.reset('REM_CLOSE');
+      finishAlone(req, proceed);
+    }, RESET_DELAY);
+  } else finishAlone(req, proceed);
+}
+
+/** Sends a body that was made here through the filters that the program has named for it. */
+export function sendMade(req: Request, body: Buffer, chain: DeliveryChain): Step<Request> {
+  const { resp, core } = req;
+  const { stream } = req.session;
+  const { length } = chain;
+  resp.unset('content-length');
+  if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
+  const framing = framingOf(req, length);
+  if (framing === 'close') req.session.closeAfter = 'TX_EOF';
+  setConnection(req);
+  if (framing === 'chunked') resp.add('Transfer-Encoding', 'chunked', 'transfer-encoding');
+  if (req.ctx.overflowed) {
+    answerOverflow(req);
+    return FINISH;
+  }
+  if (stream === null) sendHead(req, 0, 0);
+  else sendFramed(req, stream, 0, true, false, length);
+  const asserts = core.stepChecks !== null;
+  const into = chain.connect(new ClientBody(req, framing, length), asserts);
+  const source: Source = {
+    start(sink) {
+      sink.connect(source);
+      sink.end(own(body));
+    },
+    room: () => undefined,
+    stop: () => undefined,
+  };
+  return waitFor(req, (proceed) => {
+    const flow = new Flow(source, into, asserts, (reason) => {
+      req.onAbort = null;
+      finishBody(req, framing, reason, proceed);
+    });
+    req.onAbort = () => flow.cancel('left');
+    flow.start();
+  });
 }
 
 /** A page of fragments is not begun in a turn of the event loop that has no time for any: its head and its first bytes

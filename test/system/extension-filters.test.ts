@@ -62,8 +62,14 @@ const PROGRAM = program(
     set beresp.filters = beresp.filters + " count";
     if (bereq.url ~ "bad_fetch") { set beresp.filters = "bad_fetch"; set beresp.do_stream = false; }
   }
+  sub vcl_recv { if (req.url == "/made") { return (synth(200)); } }
   sub vcl_deliver {
     if (req.http.filters) { set resp.filters = req.http.filters + resp.filters; }
+  }
+  sub vcl_synth {
+    set resp.body = "${TEXT.trim()}";
+    if (req.http.filters) { set resp.filters = req.http.filters; }
+    return (deliver);
   }`,
 );
 
@@ -98,6 +104,23 @@ describe('filters of a file', () => {
   it('answer a range of what they make', async () => {
     const answer = await proxy.get('/slow', { fields: { filters: 'upper', range: 'bytes=4-8' } });
     expect([answer.status, answer.body.toString()]).toEqual([206, 'QUICK']);
+  });
+
+  it('pass a page that vcl_synth has made', async () => {
+    const made = TEXT.trim();
+    const whole = await proxy.get('/made', naming('upper'));
+    expect([whole.body.toString(), field(whole, 'content-length')]).toEqual([
+      made.toUpperCase(),
+      String(made.length),
+    ]);
+    const longer = await proxy.get('/made', naming('twice'));
+    expect([longer.body.toString(), field(longer, 'transfer-encoding')]).toEqual([made + made, 'chunked']);
+    const part = await proxy.get('/made', { fields: { filters: 'upper range', range: 'bytes=4-8' } });
+    expect([part.status, part.body.toString()]).toEqual([206, 'QUICK']);
+    expect((await proxy.get('/made', { method: 'HEAD', ...naming('upper') })).body.length).toBe(0);
+    expect((await proxy.get('/made', naming('bad'))).complete).toBe(false);
+    await expect(proxy.get('/made', naming('no_such'))).rejects.toThrow('no response head');
+    expect((await proxy.get('/made')).body.toString()).toBe(made);
   });
 
   it('cut a delivery and fail a fetch when they throw', async () => {
