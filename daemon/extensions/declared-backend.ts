@@ -39,6 +39,6 @@ export function tlsBackend(
   if (declaredBackend(ctx, backend)?.tls === undefined)
     throw new ExtensionError(`${call}: tls has to be a backend of the program with .ssl = 1`);
   if (port === 'http' || port === '80')
-    throw new ExtensionError(`${call}: tls at port ${port}: say port = "https", or another one`);
+    throw new ExtensionError(`${call}: tls at port ${port}: use port = "https", or another one`);
   return backend.vclName;
 }

@@ -125,7 +125,7 @@ describe('what an extension makes', () => {
     await body('/', { to: '127.0.0.1', port: '0' });
     await proxy.logged(/ VCL_Error +[bc] .*port "0" is not valid/, '-g', 'raw');
     await body('/late');
-    await proxy.logged(/ VCL_Error +[bc] .*directors are made in vcl_init/, '-g', 'raw');
+    await proxy.logged(/ VCL_Error +[bc] .*directors are created in vcl_init/, '-g', 'raw');
   });
 
   it('is found by name by the built-in goto, where an acl allows its address', async () => {

@@ -354,7 +354,7 @@ describe('a module in the worker', () => {
       'liar',
       program(`import changing from "${module('liar.mjs', text)}";`, use),
     );
-    expect(answer.text).toContain('it describes itself differently than when the program was compiled');
+    expect(answer.text).toContain('its description has changed since the program was compiled');
   });
 });
 

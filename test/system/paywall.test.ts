@@ -174,8 +174,8 @@ it.each<[string, Action[], string]>([
   ['broken', [...respond('500 Oops', JSON_TYPE, '{"access":"allow"}')], 'status 500'],
   ['elsewhere', [...respond('302 Found', { Location: '/other' })], 'a redirect (status 302)'],
   ['a page', [...respond('200 OK', { 'Content-Type': 'text/html' }, '{"access":"allow"}')], 'is no JSON'],
-  ['nonsense', [...respond('200 OK', JSON_TYPE, '{"access":"allow"')], 'makes no sense'],
-  ['of another kind', [...says({ access: true })], 'makes no sense'],
+  ['nonsense', [...respond('200 OK', JSON_TYPE, '{"access":"allow"')], 'malformed'],
+  ['of another kind', [...says({ access: true })], 'malformed'],
   [
     'huge',
     [...respond('200 OK', JSON_TYPE, `${' '.repeat(20_000)}{"access":"allow"}`)],
@@ -207,7 +207,7 @@ it.each([
 
 it.each([
   ['others may read', 'k'.repeat(32), 0o640, 'chmod 600'],
-  ['is short', 'hush-hush', 0o600, 'has to hold 32 bytes or more'],
+  ['is short', 'hush-hush', 0o600, 'must have at least 32 bytes'],
 ])('a key file that %s refuses the program without showing the key', async (_name, key, mode, words) => {
   const file = box.path(`key${mode}`);
   writeFileSync(file, key);

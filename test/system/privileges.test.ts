@@ -124,7 +124,7 @@ describe.skipIf(!root)('started by root', () => {
     writeFileSync(file, backendProgram(origin.port).replace(';', `;\nimport rights from "${extension}";`));
     const done = await proxy.adm('vcl.load', 'third', file);
     expect(done.code).toBe(1);
-    expect(done.stdout).toContain(`user ${servant}, as whom it is to run, may not read it: chmod a+r it`);
+    expect(done.stdout).toContain(`user ${servant}, who runs it, has no permission to read it: chmod a+r it`);
   });
 
   it('std.fileread reads what that user may read', async () => {

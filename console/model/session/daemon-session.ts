@@ -40,7 +40,7 @@ export const SILENCE = 4;
 const BACKEND_POLL_SECONDS = 2;
 /** Seconds after a notification in which the time and new samples are no reason for another (chosen): counters come every
  * second, and figures of samples are those of whole seconds. */
-const UNHURRIED = 0.9;
+const UNHURRIED = 0.8;
 /** Milliseconds after the first counters until the rest of their history is requested (chosen). */
 const RECALL_MS = 300;
 

@@ -175,7 +175,7 @@ export class DynamicDirector {
         ask: () => names.addresses(host),
         lifetime: (answer) => (isIP(host) === 0 ? lifetime(this.#options, answer) : Number.POSITIVE_INFINITY),
         backendAt: (decl) => {
-          if (vcl.makeBackend === null) throw new ExtensionError('no backends can be made here');
+          if (vcl.makeBackend === null) throw new ExtensionError('backends cannot be created here');
           return vcl.makeBackend(decl, false);
         },
         firstTimeout,

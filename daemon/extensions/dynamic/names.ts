@@ -41,7 +41,7 @@ class Gate {
 
   async through<T>(ask: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#most) {
-      if (this.#queue.length >= MOST) throw Object.assign(new Error('too many questions'), { code: 'EBUSY' });
+      if (this.#queue.length >= MOST) throw Object.assign(new Error('too many queries'), { code: 'EBUSY' });
       await new Promise<void>((go) => this.#queue.push(go));
     } else this.#running++;
     try {

@@ -55,7 +55,7 @@ class FreshNames {
 
   private ask(name: string, known: Known | undefined): Promise<readonly string[]> {
     if (this.asked.size >= AT_ONCE)
-      throw new ExtensionError(`${AT_ONCE} names are being looked up, not "${name}"`);
+      throw new ExtensionError(`too many lookups (${AT_ONCE}): no look-up of "${name}"`);
     const answer = this.resolver(name)
       .catch((error: NodeJS.ErrnoException) => {
         if (known !== undefined) return known.addresses;
@@ -125,7 +125,7 @@ function dnsBackend(
   const found = (addresses: readonly string[]): Director => {
     const allowed = addresses.find((address) => isAllowed(allow, address));
     if (allowed === undefined) throw new ExtensionError(`"${host}" has no address that ${allow.name} allows`);
-    if (ctx.vcl.makeBackend === null) throw new ExtensionError('no backends can be made here');
+    if (ctx.vcl.makeBackend === null) throw new ExtensionError('backends cannot be created here');
     return ctx.vcl.makeBackend({ host: allowed, port, hostHeader, ...tlsAs }, false);
   };
   if (!/^\d{1,5}$/.test(port)) throw new ExtensionError(`"${port}" is not a valid port`);

@@ -100,7 +100,7 @@ function adaptObject(
     create: guarded(label, parseSignature(row.signature), null, 1, (c, [name, ...args]) => {
       const self = theirs.create(c, name as string, ...args);
       if (typeof self !== 'object' || self === null) {
-        throw new ExtensionError(`${label} made no object for ${String(name)}`);
+        throw new ExtensionError(`${label} created no object for ${String(name)}`);
       }
       return self;
     }) as ExtensionObject['create'],

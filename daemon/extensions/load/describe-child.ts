@@ -29,7 +29,7 @@ function checkReadable(file: string, user: string): void {
     accessSync(file, constants.R_OK);
   } catch (cause) {
     const remedy = 'chmod a+r it, and chmod a+x the directories above it';
-    throw new Error(`user ${user}, as whom it is to run, may not read it: ${remedy}`, { cause });
+    throw new Error(`user ${user}, who runs it, has no permission to read it: ${remedy}`, { cause });
   }
 }
 

@@ -73,7 +73,7 @@ async function open(m: OutsideModule): Promise<Extension> {
   );
   const manifest = readManifest(module.exports, m.name);
   if (JSON.stringify(manifest) !== m.manifest) {
-    throw new Error('it describes itself differently than when the program was compiled');
+    throw new Error('its description has changed since the program was compiled');
   }
   return adaptExtension(manifest, exported(module.exports) as OutsideExtension);
 }

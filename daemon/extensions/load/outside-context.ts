@@ -140,7 +140,7 @@ export class Head implements OutsideHead {
 }
 
 function headerText(value: unknown): string {
-  if (typeof value !== 'string') throw new ExtensionError(`a header field takes a text, not ${typeof value}`);
+  if (typeof value !== 'string') throw new ExtensionError(`a header field is a string, not ${typeof value}`);
   return byteText(value);
 }
 

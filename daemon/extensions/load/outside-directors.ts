@@ -16,7 +16,7 @@ const KNOWN: ReadonlySet<string> = new Set([...TEXTS, ...NUMBERS, 'probe']);
 /** Finds or creates a backend of the program. Throws ExtensionError. */
 export function backendAt({ vcl, state }: VclContext, description: unknown): Director {
   const decl = readDescription(description);
-  if (vcl.makeBackend === null) throw new ExtensionError('no backends can be made here');
+  if (vcl.makeBackend === null) throw new ExtensionError('backends cannot be created here');
   return vcl.makeBackend(decl, state === State.init);
 }
 
@@ -122,10 +122,10 @@ export function addDirector(
   director: (name: string) => OwnDirector,
 ): OwnDirector {
   const { directors } = ctx.vcl;
-  if (ctx.state !== State.init) throw new ExtensionError('directors are made in vcl_init');
+  if (ctx.state !== State.init) throw new ExtensionError('directors are created in vcl_init');
   if (typeof name !== 'string' || !/^[A-Za-z][\w.-]*$/.test(name))
     throw new ExtensionError(`'${String(name)}' is not a valid director name`);
-  if (directors.has(name)) throw new ExtensionError(`there is a director ${name} already`);
+  if (directors.has(name)) throw new ExtensionError(`director ${name} exists already`);
   const made = director(name);
   directors.set(name, made);
   return made;

@@ -79,7 +79,7 @@ class OutsideTable implements SharedTable {
 
 function checkedKey(key: unknown): string {
   if (typeof key === 'string') return key;
-  throw new TypeError(`A key of a shared table is a text, not ${key === null ? 'null' : typeof key}`);
+  throw new TypeError(`A key of a shared table is a string, not ${key === null ? 'null' : typeof key}`);
 }
 
 function copyOf(row: SharedRow): SharedRow {

@@ -48,8 +48,8 @@ export class Authority {
     const { memory } = this;
     const failing = memory.failing(this.clock());
     if (failing !== null && (failing.rests || this.calls.size > 0))
-      throw new ServiceFailure('it failed a moment ago and is left alone');
-    if (this.calls.size >= MOST_CALLS) throw new ServiceFailure(`${MOST_CALLS} questions wait for it`);
+      throw new ServiceFailure('it is not asked again so soon after a failure');
+    if (this.calls.size >= MOST_CALLS) throw new ServiceFailure(`${MOST_CALLS} requests wait for it`);
     const answer = this.service
       .ask(question)
       .then(

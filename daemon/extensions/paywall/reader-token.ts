@@ -111,8 +111,8 @@ export function readSigningKey(path: string): Buffer {
     try {
       // Checked on the open descriptor: the name may refer to another file by now.
       const stat = fstatSync(fd);
-      if (!stat.isFile()) refuse('is no regular file');
-      if ((stat.mode & 0o077) !== 0) refuse('may be used by its owner alone: chmod 600');
+      if (!stat.isFile()) refuse('is not a regular file');
+      if ((stat.mode & 0o077) !== 0) refuse('must be accessible to its owner only: chmod 600');
       if (stat.size > LARGEST_KEY) refuse(`has more than ${LARGEST_KEY} bytes`);
       bytes = Buffer.alloc(LARGEST_KEY);
       bytes = bytes.subarray(0, readSync(fd, bytes, 0, LARGEST_KEY, 0));
@@ -126,6 +126,6 @@ export function readSigningKey(path: string): Buffer {
   let end = bytes.length;
   if (bytes[end - 1] === 0x0a) end--;
   if (bytes[end - 1] === 0x0d) end--;
-  if (end < SHORTEST) refuse(`has to hold ${SHORTEST} bytes or more`);
+  if (end < SHORTEST) refuse(`must have at least ${SHORTEST} bytes`);
   return bytes.subarray(0, end);
 }

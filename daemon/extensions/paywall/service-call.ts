@@ -73,7 +73,7 @@ function serviceUrl(text: string): URL {
     throw new ExtensionError('service_url has to be a URL of http or https');
   // Credentials would be in the program's text, which many may read.
   if (url.username !== '' || url.password !== '')
-    throw new ExtensionError('service_url may hold no user and no password');
+    throw new ExtensionError('service_url must not contain a user or a password');
   return url;
 }
 
@@ -99,7 +99,7 @@ function answerOf(request: ClientRequest, seconds: number): Promise<ServiceAnswe
       response.on('error', () => fail('half an answer'));
       response.on('end', () => {
         const answer = answerIn(Buffer.concat(pieces).toString());
-        if (answer === null) return fail('an answer that makes no sense');
+        if (answer === null) return fail('a malformed answer');
         clearTimeout(timer);
         resolve(answer);
       });

@@ -227,7 +227,7 @@ describe('the context', () => {
       '/path?b=2&a=1',
       expect.stringMatching(/^Bad header A/),
       "'A B' is not a valid header name",
-      'a header field takes a text, not number',
+      'a header field is a string, not number',
       expect.stringMatching(/^Bad header A/),
       'the head of an object cannot be changed',
       '1,2',

@@ -43,8 +43,8 @@ describe('shared state of extensions from files', () => {
 
   it('refuses a key that is no text', () => {
     const table = start().shared.table('t');
-    expect(() => table.update(null as never, () => undefined)).toThrow('is a text, not null');
-    expect(() => table.read(5 as never)).toThrow('is a text, not number');
+    expect(() => table.update(null as never, () => undefined)).toThrow('is a string, not null');
+    expect(() => table.read(5 as never)).toThrow('is a string, not number');
   });
 
   it('gives copies: what the extension keeps is no part of the table', () => {

@@ -80,7 +80,7 @@ export const keyChangedLate: LintRule = {
   slug: 'key-changed-late',
   severity: 'warning',
   explanation:
-    'The cache key was made in vcl_hash. When URL or Host change afterwards, the backend returns another page than the one it is stored as, and clients get the wrong page. Change them in vcl_recv, or hash what they depend on too.',
+    'The cache key is computed in vcl_hash. If URL or Host change afterwards, the backend returns another page than the key stands for, and clients get the wrong page. Change them in vcl_recv, or hash what they depend on, too.',
   check(view, report) {
     const hashed = (name: string): boolean => view.mentions('hash', name.replace('bereq.', 'req.'));
     for (const state of ['miss', 'hit']) {
@@ -88,7 +88,7 @@ export const keyChangedLate: LintRule = {
         if (statement.k !== 'set' && statement.k !== 'unset') continue;
         const name = nameOf(statement.target);
         if (name !== 'req.url' && name !== 'req.http.host') continue;
-        report(statement.target.span, `${name} changes after the cache key was made.`);
+        report(statement.target.span, `${name} changes after the cache key was computed.`);
       }
     }
     for (const { statement } of view.statements('backend_fetch')) {

@@ -106,13 +106,17 @@ export const caseOfText: LintRule = {
       const text = constantText(e.right);
       if (name === null || text === null) continue;
       if (/^(?:req|bereq)\.method$/.test(name) && /[a-z]/.test(text)) {
-        report(e.right.span, `No method is written "${text}".`, `Write "${text.toUpperCase()}".`);
+        report(
+          e.right.span,
+          `Methods are in capitals: "${text}" never matches.`,
+          `Write "${text.toUpperCase()}".`,
+        );
       }
       if (/^(?:req|bereq)\.http\.host$/.test(name) && /[A-Z]/.test(text)) {
         report(e.right.span, `Host is compared with capitals.`, `Write "${text.toLowerCase()}".`);
       }
       if (/^(?:req|bereq)\.http\.host$/.test(name) && text.includes('/')) {
-        report(e.right.span, 'Host holds a name and a port: neither scheme nor path.');
+        report(e.right.span, 'Host contains a name and a port: neither scheme nor path.');
       }
       if (/^(?:req|bereq)\.url$/.test(name) && text !== '' && text !== '*' && !text.startsWith('/')) {
         report(e.right.span, `${name} begins with "/": it is never "${text}".`);

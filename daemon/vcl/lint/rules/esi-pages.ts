@@ -74,7 +74,7 @@ export const esiIncludeHost: LintRule = {
   slug: 'esi-include-host',
   severity: 'info',
   explanation:
-    'An include of http://other.example/part is a request with that Host, which goes through vcl_recv like any other: no connection is made to a host because a page names it. The program chooses the backend, and the default one answers for hosts that it does not know. Ask for req.http.Host where req.esi_level > 0: set req.backend_hint, or refuse with synth(404).',
+    'An include of http://other.example/part is a request with that Host, which goes through vcl_recv like any other: no connection is made to a host because a page names it. The program chooses the backend, and the default one answers for hosts that it does not know. Test req.http.Host where req.esi_level > 0: set req.backend_hint, or refuse with synth(404).',
   check(view, report) {
     const [page] = esiPages(view);
     if (page === undefined || view.mentions('recv', 'req.esi_level')) return;
@@ -155,11 +155,11 @@ export const esiSwitchedOff: LintRule = {
   slug: 'esi-switched-off',
   severity: 'warning',
   explanation:
-    'beresp.do_esi has pages parsed when they are fetched, resp.do_esi (req.esi in programs of version 4.0) decides at each delivery whether their includes are put in. If it is always off, clients get the raw markup. Remove one of the two, or make it depend on the request.',
+    'beresp.do_esi has pages parsed when they are fetched, resp.do_esi (req.esi in programs of version 4.0) decides at each delivery whether their includes are inserted. If it is always off, clients get the raw markup. Remove one of the two, or make it depend on the request.',
   check(view, report) {
     if (esiPages(view).length === 0) return;
     const at = switchedOff(view, 'deliver', 'resp.do_esi') ?? switchedOff(view, 'recv', 'req.esi');
     if (at !== undefined)
-      report(at.statement.span, 'Pages are parsed for ESI, but their includes are never put in.');
+      report(at.statement.span, 'Pages are parsed for ESI, but their includes are never inserted.');
   },
 };

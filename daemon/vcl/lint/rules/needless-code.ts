@@ -102,8 +102,7 @@ export const overwrittenSet: LintRule = {
 export const selfAssignment: LintRule = {
   slug: 'self-assignment',
   severity: 'info',
-  explanation:
-    'Setting a variable to itself has no effect; one of the two names is probably another variable’s.',
+  explanation: 'Setting a variable to itself has no effect; one of the two names is probably a mistake.',
   check(view, report) {
     for (const { statement } of view.statements()) {
       if (statement.k !== 'set' || statement.op !== '=') continue;
@@ -155,7 +154,7 @@ export const unusedImport: LintRule = {
   slug: 'unused-import',
   severity: 'info',
   explanation:
-    'An import loads the extension and tells it of every load of this program. Take it out when nothing uses it.',
+    'An import loads the extension and notifies it of every load of this program. Remove it if nothing uses it.',
   check(view, report) {
     const used = new Set<string>();
     for (const e of view.expressions()) if (e.k === 'path') used.add(e.parts[0]?.text ?? '');

@@ -14,8 +14,8 @@ function impossible(subject: string | null, pattern: string, shape: Node): strin
     }
   }
   if (subject === 'req.http.host' || subject === 'bereq.http.host') {
-    if (/^\^?(?:\(\?[a-z]+\))?https?:/.test(pattern)) return 'Host holds a name and a port, no scheme.';
-    if (/[A-Za-z0-9]\\?\/(?![^[]*\])/.test(pattern)) return 'Host holds a name and a port, no path.';
+    if (/^\^?(?:\(\?[a-z]+\))?https?:/.test(pattern)) return 'Host contains a name and a port, no scheme.';
+    if (/[A-Za-z0-9]\\?\/(?![^[]*\])/.test(pattern)) return 'Host contains a name and a port, no path.';
   }
   if (subject === 'req.method' || subject === 'bereq.method') {
     if (/^\^?\(?[a-z|]+\)?\$?$/.test(pattern)) return 'Methods are written in capitals.';
@@ -48,7 +48,7 @@ export const shadowedAlternative: LintRule = {
   slug: 'shadowed-alternative',
   severity: 'warning',
   explanation:
-    'Alternatives are tried from left to right. One that repeats another, or begins with one at the end of the expression, is never the one that decides; in regsub the shorter text is replaced and the rest stays. Put the longer one first, or take it out.',
+    'Alternatives are tried from left to right. One that repeats another, or begins with one at the end of the expression, has no effect; in regsub the shorter text is replaced and the rest stays. Put the longer one first, or remove it.',
   check(view, report) {
     for (const { pattern, span, by } of view.matches()) {
       const shape = shapeOf(pattern);
@@ -131,7 +131,7 @@ export const extensionIgnoresQuery: LintRule = {
   slug: 'extension-ignores-query',
   severity: 'info',
   explanation:
-    'req.url includes the query: "\\.(css|js)$" does not match "/site.css?v=2". End it with (\\?.*)?$ or (\\?|$), or take the query off before.',
+    'req.url includes the query: "\\.(css|js)$" does not match "/site.css?v=2". End it with (\\?.*)?$ or (\\?|$), or remove the query first.',
   check(view, report) {
     for (const { pattern, span, subject, by } of view.matches()) {
       if (!/^(?:req|bereq)\.url$/.test(variable(subject) ?? '') || by.startsWith('regsub')) continue;

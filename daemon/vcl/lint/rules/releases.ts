@@ -254,8 +254,7 @@ export const RELEASE_RULES: readonly LintRule[] = Object.entries(TOUCHES).map(([
     severity: 'warning',
     explanation: described(change),
     check(view: ProgramView, report: Report) {
-      for (const span of touches(view))
-        report(span, `${topic}: means something else since Varnish ${since}.`);
+      for (const span of touches(view)) report(span, `${topic}: has another meaning since Varnish ${since}.`);
     },
   };
 });

@@ -203,7 +203,7 @@ export const idHeaderName: LintRule = {
   slug: 'id-header-name',
   severity: 'warning',
   explanation:
-    'X-Varnish is the header of transaction ids in Varnish; here it has the name that the parameter id_header gives it, X-Proxy-Id by default. An unset of the other name removes nothing, and a test of it is never true. Use the name that it has here, or start the daemon with -p id_header=X-Varnish.',
+    'Varnish sends transaction ids in X-Varnish; here the parameter id_header names the header, X-Proxy-Id by default. Unsetting the other name removes nothing, and a test of it is never true. Use the name that is set here, or start the daemon with -p id_header=X-Varnish.',
   check(view, report) {
     const wrong = KNOWN.filter((name) => name.toLowerCase() !== view.idHeader.toLowerCase());
     for (const { statement } of view.statements()) {
@@ -215,7 +215,7 @@ export const idHeaderName: LintRule = {
           if (name === undefined) continue;
           report(
             e.span,
-            `The header of transaction ids is called ${view.idHeader} here, not ${name}.`,
+            `Transaction ids are sent in ${view.idHeader} here, not in ${name}.`,
             `Write ${view.idHeader}, or set the parameter id_header to ${name}.`,
           );
         }

@@ -145,7 +145,7 @@ it('asks once at a time and once in a time, and leaves a failing service alone',
 it('bounds the questions on their way', async () => {
   const authority = authorityOf({ ask: () => new Promise(() => undefined), close: () => undefined });
   for (let i = 0; i < 64; i++) void authority.ask({ session: String(i), protection: 'p' });
-  expect(() => authority.ask({ session: 'more', protection: 'p' })).toThrow('64 questions');
+  expect(() => authority.ask({ session: 'more', protection: 'p' })).toThrow('64 requests');
 });
 
 it('keeps few answers, each gate its own', () => {

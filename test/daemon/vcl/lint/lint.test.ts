@@ -94,7 +94,7 @@ describe('the name of the header of ids', () => {
   it('is reported where a program has another one', async () => {
     const { code, out } = await lint({ 'id.vcl': text });
     expect(code).toBe(1);
-    expect(out).toContain('The header of transaction ids is called X-Proxy-Id here, not X-Varnish.');
+    expect(out).toContain('Transaction ids are sent in X-Proxy-Id here, not in X-Varnish.');
     expect(out).toContain('Write X-Proxy-Id, or set the parameter id_header to X-Varnish.');
   });
 
@@ -102,7 +102,7 @@ describe('the name of the header of ids', () => {
     expect(await lint({ 'id.vcl': text }, '-p', 'id_header=X-Varnish')).toMatchObject({ code: 0, out: '' });
     const ours = text.replace('X-Varnish', 'X-Proxy-Id');
     expect((await lint({ 'id.vcl': ours }, '-p', 'id_header=x-varnish')).out).toContain(
-      'called x-varnish here, not X-Proxy-Id.',
+      'sent in x-varnish here, not in X-Proxy-Id.',
     );
   });
 });
