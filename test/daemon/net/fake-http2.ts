@@ -4,6 +4,7 @@
 import { own } from '../../../daemon/flow/piece.ts';
 import { HttpMessage } from '../../../daemon/http1/message.ts';
 import type { Request } from '../../../daemon/transaction/request.ts';
+import type { Turns } from '../../../daemon/turns/turns.ts';
 import { Tag } from '../../../protocol/tables/tags.ts';
 import { HpackReader } from '../../harness/hpack-text.ts';
 import { FRAME, type Frame, HEADER_LENGTH, PREFACE, settingsFrame } from '../../harness/http2-frames.ts';
@@ -36,9 +37,14 @@ export class FakeHttp2 extends FakeSession {
   private read = 0;
 
   /** @param params others than usual. @param greets has sent preface and settings
-   * @param shared with other connections of a thread */
-  constructor(params: Readonly<Record<string, number>> = {}, greets = true, shared?: SharedParts) {
-    super(false, null, { ...PARAMS, ...params }, shared);
+   * @param shared with other connections of a thread @param turns likewise */
+  constructor(
+    params: Readonly<Record<string, number>> = {},
+    greets = true,
+    shared?: SharedParts,
+    turns: Turns | null = null,
+  ) {
+    super(false, turns, { ...PARAMS, ...params }, shared);
     this.answer = (req) => {
       this.requests.push(req);
       req.onAbort = () => {
