@@ -100,13 +100,10 @@ function layerOf({ root, work, date, tree, runtime }) {
   );
   put(join(place, 'etc/group'), `root:x:0:\nproxyd:x:${NOBODY}:\n`);
   put(join(place, 'etc/nsswitch.conf'), 'hosts: files dns\n');
+  for (const directory of [OWN, 'tmp']) mkdirSync(join(place, directory), { recursive: true });
   settle(place, date);
-  // Directories that its user writes to: the working directory has to be its own.
-  mkdirSync(join(place, OWN), { recursive: true });
-  mkdirSync(join(place, 'tmp'));
+  // Directories that its user writes to: the working directory is its own, in the second part of the layer.
   chmodSync(join(place, 'tmp'), 0o1777);
-  for (const directory of [OWN, 'run', 'tmp', '.'])
-    execFileSync('touch', ['-d', `@${date}`, join(place, directory)]);
   const file = join(work, 'layer.tar');
   tar(place, ['.'], file, { exclude: [`./${OWN}`] });
   tar(place, [`./${OWN}`], file, { owner: NOBODY, append: true });

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
+  lutimesSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -40,12 +41,13 @@ export function copy(from, to, mode = 0o644) {
 /** Bytes that gzip makes of a file without a name and a time. */
 const gzipped = (content) => gzipSync(content, { level: 9 });
 
-/** Gives everything below a directory the same times, modes that do not depend on the umask, and sorts nothing: archives do. */
+/** Gives everything below a directory, and links themselves, the same times, and directories modes that do not depend on the umask.
+ * Sorts nothing: archives do. */
 export function settle(directory, date) {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
     if (entry.isDirectory()) settle(path, date);
-    else if (entry.isFile()) utimesSync(path, date, date);
+    else lutimesSync(path, date, date);
   }
   chmodSync(directory, 0o755);
   utimesSync(directory, date, date);

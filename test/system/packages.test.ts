@@ -50,6 +50,18 @@ describe.skipIf(!isReachable)('packages', () => {
     expect(found.stdout).toBe(sum);
   });
 
+  it('are the same bytes again, made later and with another umask', async () => {
+    const again = join(box.dir, 'again');
+    const command = 'umask 077 && exec "$0" daemon/packaging/package.js --only oci --out "$1"';
+    const options = { cwd: ROOT, timeout: 300_000 };
+    const made = await run('sh', ['-c', command, process.execPath, again], options);
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    // Names of blobs are checksums of what is in them.
+    const blobs = (directory: string): string[] => readdirSync(join(directory, 'oci/blobs/sha256')).sort();
+    expect(blobs(again)).toEqual(blobs(out));
+    expect(readFileSync(join(again, 'oci/index.json'))).toEqual(readFileSync(join(out, 'oci/index.json')));
+  }, 300_000);
+
   it('put nothing where Varnish has files, and keep what operators set', async () => {
     const files = (await run('dpkg-deb', ['-c', deb])).stdout.split('\n');
     const theirs = (await run('dpkg', ['-L', 'varnish'])).stdout.split('\n');
