@@ -175,7 +175,11 @@ export class Words {
   /** The next word as a text of commands. */
   takeSpec(what: string): Spec {
     const word = this.#words[this.#at++];
-    if (word === undefined) throw new ScriptError(`${this.name}: ${what} is missing`);
+    if (word === undefined) {
+      const before = this.#words.at(-1)?.text ?? '';
+      const place = before.startsWith('-') ? ` after ${before}` : '';
+      throw new ScriptError(`${this.name}: ${what} is missing${place}`);
+    }
     return { text: word.text, file: this.file, line: word.line };
   }
 

@@ -305,6 +305,11 @@ export class Manager implements ManagerServices {
       await this.close();
       throw new OptionError(refusedSocket);
     }
+    for (const address of this.listeners.unusedSockets())
+      this.log(
+        'warning',
+        `No listener uses the socket ${address} that was passed at the start: add -a ${address}`,
+      );
     await this.openAcme();
     const joining = this.membership.join(this.version, {
       params: this.params,

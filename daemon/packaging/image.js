@@ -1,11 +1,11 @@
 // oci/: an image in the layout of OCI (image-spec 1.1), made without a daemon: one layer with the tree, the libraries of C that
 // Node needs, from this machine, and nothing else: no shell, no package manager. It runs as a user without rights.
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { tar } from './archive.js';
+import { librariesOf } from './libraries.js';
 import { configuration, copy, put, settle } from './tree.js';
 
 /** User and group, as images without a distribution have them. */
@@ -14,9 +14,7 @@ const NODE = '/usr/lib/proxyd/node';
 /** Its working directory. */
 const OWN = 'run/proxyd';
 /** Their licences, where Debian has them. */
-const COPYRIGHTS = ['libc6', 'libgcc-s1', 'libstdc++6'];
-/** Beside what Node is linked to: what the C library loads by itself for names of hosts. */
-const LOADED = ['libresolv.so.2', 'libnss_dns.so.2', 'libnss_files.so.2'];
+const COPYRIGHTS = ['libatomic1', 'libc6', 'libgcc-s1', 'libstdc++6'];
 
 export function image({ root, work, version, date, tree, runtime }, out) {
   const layer = layerOf({ root, work, date, tree, runtime });
@@ -111,14 +109,4 @@ function layerOf({ root, work, date, tree, runtime }) {
   rmSync(place, { recursive: true });
   rmSync(file);
   return bytes;
-}
-
-/** Paths of the dynamic linker and of the libraries that a binary needs, and of those they load. */
-function librariesOf(binary) {
-  const lines = execFileSync('ldd', [binary], { encoding: 'utf8' }).split('\n');
-  const linked = lines.flatMap((line) => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1] ?? []);
-  const libc = linked.find((path) => basename(path) === 'libc.so.6');
-  if (libc === undefined) throw new Error(`ldd says nothing of a C library of ${binary}`);
-  const loaded = LOADED.map((name) => join(libc, '..', name)).filter((path) => existsSync(path));
-  return [...linked, ...loaded];
 }

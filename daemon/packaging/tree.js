@@ -55,15 +55,25 @@ export function settle(directory, date) {
 
 /** A unit of the source tree as a package installs it: without the notes on how to copy it, and with the package's paths. */
 function packagedUnit(text) {
-  return text
-    .replace(/^(#.*\n)+\n/, '')
-    .replace(/\/usr\/bin\/env (proxy\w+)/g, '/usr/bin/$1')
-    .replace(/^(Environment=.*\n)/m, '$1# What an operator sets.\nEnvironmentFile=-/etc/default/proxyd\n');
+  return (
+    text
+      .replace(/^(#.*\n)+\n/, '')
+      .replace(/\/usr\/bin\/env (proxy\w+)/g, '/usr/bin/$1')
+      // The port of /etc/default/proxyd.
+      .replace(/^(ListenStream=.*):80$/gm, '$1:6085')
+      .replace(/^(Environment=.*\n)/m, '$1# What an operator sets.\nEnvironmentFile=-/etc/default/proxyd\n')
+  );
 }
 
-/** A command finds its Node and its code from where it lies itself, so that the tree may lie anywhere. */
+/** Libraries of C that an archive brings, below its prefix. */
+export const LIBRARIES = 'lib/proxyd/libraries';
+
+/** A command finds its Node, its libraries and its code from where it lies itself, so that the tree may lie anywhere. */
 const launcher = (target) => `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
+if [ -d "$here/../${LIBRARIES}" ]; then
+  export LD_LIBRARY_PATH="$here/../${LIBRARIES}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+fi
 exec "$here/../lib/proxyd/node" "$here/../lib/proxyd/${target}" "$@"
 `;
 
@@ -94,7 +104,7 @@ export function layOut({ root, work, version, date, runtime, tree }) {
       symlinkSync(nameOf('proxyd'), join(tree, folder, nameOf(name)));
   }
   const units = join(tree, 'lib/systemd/system');
-  for (const unit of ['daemon/proxyd.service', 'console/ncsa/proxyncsa.service'])
+  for (const unit of ['daemon/proxyd.service', 'daemon/proxyd.socket', 'console/ncsa/proxyncsa.service'])
     put(join(units, basename(unit)), packagedUnit(readFileSync(join(root, unit), 'utf8')));
   copy(join(root, 'daemon/proxyd.sysusers'), join(tree, 'lib/sysusers.d/proxyd.conf'));
   copy(join(root, 'daemon/packaging/tmpfiles.conf'), join(tree, 'lib/tmpfiles.d/proxyd.conf'));

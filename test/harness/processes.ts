@@ -37,6 +37,8 @@ export interface RunOptions {
   timeout?: number;
   env?: NodeJS.ProcessEnv;
   cwd?: string;
+  /** Descriptors of this process that it gets after its three streams. */
+  descriptors?: readonly number[];
 }
 
 /** True when `program` is an executable on the PATH (or in Debian's sbin folders). */
@@ -106,7 +108,7 @@ export class Daemon {
     const started = performance.now();
     this.name = name;
     this.child = spawn(command, args, {
-      stdio: 'pipe',
+      stdio: ['pipe', 'pipe', 'pipe', ...(options.descriptors ?? [])],
       env: options.env ?? process.env,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });

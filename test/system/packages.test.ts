@@ -62,6 +62,20 @@ describe.skipIf(!isReachable)('packages', () => {
     expect(readFileSync(join(again, 'oci/index.json'))).toEqual(readFileSync(join(out, 'oci/index.json')));
   }, 300_000);
 
+  it('depend on all packages of libraries that Node is linked to, or bring them', async () => {
+    const node = join(box.dir, 'deb/usr/lib/proxyd/node');
+    const linked = (await run('ldd', [node])).stdout.matchAll(/^\s*(\S+) => \/\S/gm);
+    const packages = new Set<string>();
+    for (const [, library = ''] of linked) {
+      const [owner = ''] = (await run('dpkg', ['-S', `*/${library}`])).stdout.split(':');
+      packages.add(owner);
+    }
+    const depends = (await run('dpkg-deb', ['-f', deb, 'Depends'])).stdout.trim().split(', ');
+    const named = depends.map((each) => each.split(' ')[0]);
+    expect(named).toEqual(expect.arrayContaining([...packages]));
+    expect([...packages].sort()).toEqual(['libatomic1', 'libc6', 'libgcc-s1', 'libstdc++6']);
+  });
+
   it('put nothing where Varnish has files, and keep what operators set', async () => {
     const files = (await run('dpkg-deb', ['-c', deb])).stdout.split('\n');
     const theirs = (await run('dpkg', ['-L', 'varnish'])).stdout.split('\n');
@@ -79,6 +93,10 @@ describe.skipIf(!isReachable)('packages', () => {
     const unit = readFileSync(join(box.dir, 'deb/usr/lib/systemd/system/proxyd.service'), 'utf8');
     expect(unit).toMatch(/^ExecStart=\/usr\/bin\/proxyd -F /m);
     expect(unit).toMatch(/^EnvironmentFile=-\/etc\/default\/proxyd$/m);
+    const sockets = readFileSync(join(box.dir, 'deb/usr/lib/systemd/system/proxyd.socket'), 'utf8');
+    const options = readFileSync(join(box.dir, 'deb/etc/default/proxyd'), 'utf8');
+    const [, port] = /^PROXYD_OPTIONS="-a :(\d+) /m.exec(options) ?? [];
+    expect(sockets).toContain(`ListenStream=0.0.0.0:${port}\nListenStream=[::]:${port}\n`);
     // A program that the shipped daemon takes.
     const proxyd = join(box.dir, 'deb/usr/bin/proxyd');
     const program = join(box.dir, 'deb/etc/proxyd/default.vcl');

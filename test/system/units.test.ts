@@ -10,6 +10,7 @@ import { findProgram, installed, run, Sandbox, until } from '../harness/processe
 import { backendProgram, ROOT, RunningProxy } from '../harness/proxy.ts';
 
 const PROXYD = 'daemon/proxyd.service';
+const SOCKETS = 'daemon/proxyd.socket';
 const PROXYNCSA = 'console/ncsa/proxyncsa.service';
 const USERS = 'daemon/proxyd.sysusers';
 const ROTATION = 'console/ncsa/proxyncsa.logrotate';
@@ -32,7 +33,7 @@ afterAll(async () => {
 describe('the units', () => {
   it('are packed, with what they need', () => {
     const { files } = JSON.parse(text('package.json')) as { files: string[] };
-    expect(files).toEqual(expect.arrayContaining([PROXYD, USERS, PROXYNCSA, ROTATION]));
+    expect(files).toEqual(expect.arrayContaining([PROXYD, SOCKETS, USERS, PROXYNCSA, ROTATION]));
   });
 
   it('start the daemon with flags it takes, and again whatever ended it', () => {
@@ -46,6 +47,15 @@ describe('the units', () => {
     expect(setting(PROXYD, 'Restart')).toBe('always');
     expect(setting(PROXYD, 'RestartSec')).toBe('100ms');
     for (const unit of [PROXYD, PROXYNCSA]) expect(setting(unit, 'StartLimitIntervalSec')).toBe('0');
+  });
+
+  it('pass the sockets that the daemon listens on', () => {
+    const options = /^"PROXYD_OPTIONS=(.*)"$/.exec(setting(PROXYD, 'Environment'))?.[1] ?? '';
+    const [, port] = /-a :(\d+) /.exec(options) ?? [];
+    const passed = [...text(SOCKETS).matchAll(/^ListenStream=(.*)$/gm)].map(([, address]) => address);
+    expect(passed).toEqual([`0.0.0.0:${port}`, `[::]:${port}`]);
+    // One socket for both would leave no port for that of IPv4.
+    expect(setting(SOCKETS, 'BindIPv6Only')).toBe('ipv6-only');
   });
 
   it('run as users that the package names, and let one group read', () => {
@@ -67,6 +77,7 @@ describe('the units', () => {
       'verify',
       '--man=no',
       join(ROOT, PROXYD),
+      join(ROOT, SOCKETS),
       join(ROOT, PROXYNCSA),
     ]);
     expect(end).toMatchObject({ code: 0, stderr: '' });

@@ -15,6 +15,7 @@ import type { BoundListener, ListenerAddress, ListenerSpec } from '../../link.ts
 import { type BoundHandle, type HandleFactory, handleFactory } from '../../runtime-handles.ts';
 import { OptionError } from '../options/option-error.ts';
 import { groupId, userId } from './accounts.ts';
+import { PassedSockets } from './passed-sockets.ts';
 
 /** IPv6 only: the IPv4 socket is a separate one (UV_TCP_IPV6ONLY). */
 const IPV6_ONLY = 1;
@@ -49,10 +50,12 @@ export class ListenerSet {
   private slots: Slot[];
   private isOpen = false;
   private readonly factory: HandleFactory | null;
+  private readonly passed: PassedSockets;
 
   constructor(specs: readonly ListenerSpec[]) {
     this.slots = specs.map((spec) => ({ spec: { ...spec }, handle: null }));
     this.factory = handleFactory();
+    this.passed = new PassedSockets(process.env, process.pid, this.factory);
   }
 
   /** Binds all listeners; on failure binds none and returns the reason. */
@@ -60,7 +63,8 @@ export class ListenerSet {
     if (this.isOpen) return null;
     const usable: Slot[] = [];
     for (const slot of this.slots) {
-      const result = this.factory === null ? null : bind(this.factory, slot.spec);
+      const given = this.passed.take(slot.spec);
+      const result = given ?? (this.factory === null ? null : bind(this.factory, slot.spec));
       if (typeof result === 'number') {
         // A machine without IPv6 still serves the IPv4 half of a wildcard.
         if (slot.spec.host === '::' && usable.some((s) => s.spec.text === slot.spec.text)) continue;
@@ -87,10 +91,15 @@ export class ListenerSet {
     for (const slot of this.slots) {
       const { handle, spec } = slot;
       slot.handle = null;
-      if (handle === null) continue;
+      if (handle === null || this.passed.has(handle)) continue;
       if (!hasFile(spec)) handle.close();
       else closeKeepingFile(handle, spec.path);
     }
+  }
+
+  /** Addresses of sockets that the service manager has passed and none of the listeners uses. */
+  unusedSockets(): string[] {
+    return this.passed.unused();
   }
 
   specs(): ListenerSpec[] {
