@@ -86,10 +86,15 @@ describe.skipIf(promtool === null)(
 it('the access log of the page is a JSON document a line', async () => {
   const [, format = ''] = /proxyncsa -n \/run\/proxyd -j -F '(.*)'/.exec(read('README.md')) ?? [];
   const ncsa = `${ROOT}/dist/console/bin/proxyncsa.js`;
-  const { stdout } = await run(process.execPath, [ncsa, '-n', proxy.dir, '-d', '-j', '-F', format]);
+  // Times are local, and say of which zone.
+  const env = { ...process.env, TZ: 'Asia/Kathmandu' };
+  const { stdout } = await run(process.execPath, [ncsa, '-n', proxy.dir, '-d', '-j', '-F', format], { env });
   const lines = stdout.trimEnd().split('\n');
   expect(lines).toHaveLength(1);
-  expect(JSON.parse(lines[0] as string)).toMatchObject({
+  const line = JSON.parse(lines[0] as string) as { time: string };
+  expect(line.time).toMatch(/\+0545$/);
+  expect(Math.abs(Date.parse(line.time) - Date.now())).toBeLessThan(600_000);
+  expect(line).toMatchObject({
     method: 'GET',
     url: '/a"b',
     status: 200,

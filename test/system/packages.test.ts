@@ -1,10 +1,18 @@
 // The packages that `npm run package` makes, as those who install them have them: the Debian package and the image, with the
 // Node they bring.
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fetchOnce, field } from '../harness/http-client.ts';
+import { fetchOnce, field, type Response } from '../harness/http-client.ts';
 import { freePort } from '../harness/origin.ts';
 import { findProgram, run, Sandbox, until } from '../harness/processes.ts';
 import { ROOT } from '../harness/proxy.ts';
@@ -108,39 +116,95 @@ describe.skipIf(!isReachable)('packages', () => {
     expect([found.code, found.stdout.split('\n').filter((line) => line.startsWith('E:'))]).toEqual([0, []]);
   });
 
-  it.skipIf(!mayMount)('an image serves as a user without rights, with nothing but its layer', async () => {
+  describe.skipIf(!mayMount)('an image', () => {
     type Blob = { digest: string };
-    const blob = (digest: string): Buffer => readFileSync(join(out, 'oci/blobs', digest.replace(':', '/')));
-    const json = <T>(bytes: Buffer): T => JSON.parse(bytes.toString()) as T;
-    const index = json<{ manifests: Blob[] }>(readFileSync(join(out, 'oci/index.json')));
-    const image = json<{ config: Blob; layers: Blob[] }>(blob(index.manifests[0]?.digest ?? ''));
-    const { config } = json<{ config: { User: string; Entrypoint: string[]; Cmd: string[] } }>(
-      blob(image.config.digest),
-    );
-    expect(image.layers).toHaveLength(1);
-    const root = mkdtempSync(join(box.dir, 'image-'));
-    // Its user enters it.
-    chmodSync(root, 0o755);
-    const layer = gunzipSync(blob(image.layers[0]?.digest ?? ''));
-    expect(await run('tar', ['-xf', '-', '-C', root], { input: layer })).toMatchObject({ code: 0 });
-    expect(existsSync(join(root, 'bin/sh'))).toBe(false);
-    const port = await freePort();
-    const command = [...config.Entrypoint, ...config.Cmd].map((word) =>
-      word === ':8080' ? `127.0.0.1:${port}` : word,
-    );
-    // As a container's start does: /proc and /dev, and nothing else of the machine.
-    const script =
-      'mkdir -p "$0/proc" "$0/dev" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && user="$1" && shift && exec chroot --userspec="$user" "$0" "$@"';
-    const daemon = box.start('image', 'unshare', ['-m', 'sh', '-c', script, root, config.User, ...command], {
-      env: { PATH: env.PATH },
+    type Config = { User: string; Entrypoint: string[]; Cmd: string[]; Healthcheck: { Test: string[] } };
+    let config: Config;
+    let root: string;
+
+    beforeAll(async () => {
+      const blob = (digest: string): Buffer => readFileSync(join(out, 'oci/blobs', digest.replace(':', '/')));
+      const json = <T>(bytes: Buffer): T => JSON.parse(bytes.toString()) as T;
+      const index = json<{ manifests: Blob[] }>(readFileSync(join(out, 'oci/index.json')));
+      const image = json<{ config: Blob; layers: Blob[] }>(blob(index.manifests[0]?.digest ?? ''));
+      ({ config } = json<{ config: Config }>(blob(image.config.digest)));
+      expect(image.layers).toHaveLength(1);
+      root = mkdtempSync(join(box.dir, 'image-'));
+      // Its user enters it.
+      chmodSync(root, 0o755);
+      const layer = gunzipSync(blob(image.layers[0]?.digest ?? ''));
+      expect(await run('tar', ['-xf', '-', '-C', root], { input: layer })).toMatchObject({ code: 0 });
+      expect(existsSync(join(root, 'bin/sh'))).toBe(false);
     });
-    const answer = await until('an answer', async () => {
-      if (!daemon.running) throw new Error(`ended: ${daemon.stderr}`);
-      return fetchOnce(port, '/').catch(() => null);
+
+    /** Starts a daemon as a container's start does: with /proc and /dev, volumes, and nothing else of the machine. When `path` is
+     * answered, runs the check in the same place. */
+    async function serve(
+      command: readonly string[],
+      port: number,
+      path: string,
+      check: readonly string[],
+      volumes = 'true',
+    ): Promise<Response> {
+      const script = `set -e
+        mkdir -p "$0/proc" "$0/dev"
+        mount -t proc proc "$0/proc"
+        mount --rbind /dev "$0/dev"
+        cd "$0"
+        ${volumes}
+        user="$1"
+        shift
+        (until chroot --userspec="$user" "$0" ${check.join(' ')} 2>/dev/null; do sleep 0.2; done) &
+        exec chroot --userspec="$user" "$0" "$@"`;
+      const daemon = box.start(
+        'image',
+        'unshare',
+        ['-m', 'sh', '-c', script, root, config.User, ...command],
+        { env: { PATH: env.PATH } },
+      );
+      const answer = await until('an answer', async () => {
+        if (!daemon.running) throw new Error(`ended: ${daemon.stderr}`);
+        return fetchOnce(port, path).catch(() => null);
+      });
+      await until('the health check', () => daemon.stdout.includes('PONG'));
+      daemon.child.kill('SIGTERM');
+      await daemon.exit(30_000);
+      return answer;
+    }
+
+    it('serves as a user without rights, with nothing but its layer', async () => {
+      const port = await freePort();
+      const command = [...config.Entrypoint, ...config.Cmd].map((word) =>
+        word === ':8080' ? `127.0.0.1:${port}` : word,
+      );
+      const [kind, ...check] = config.Healthcheck.Test;
+      expect(kind).toBe('CMD');
+      // Its program's origin may be there or not.
+      expect(field(await serve(command, port, '/', check), 'via')).toContain('(proxyd/');
     });
-    // Its program's origin may be there or not.
-    expect(field(answer, 'via')).toContain('(proxyd/');
-    daemon.child.kill('SIGTERM');
-    await daemon.exit(30_000);
+
+    it('serves in the volumes that the manifests of Kubernetes give it', async () => {
+      const text = readFileSync(join(ROOT, 'daemon/monitoring/kubernetes.yaml'), 'utf8');
+      const [, list = ''] = /^ +args:\s+\[([^\]]+)\]/m.exec(text) ?? [];
+      const [, path = ''] = /httpGet: \{ path: (\S+),/.exec(text) ?? [];
+      const [, check = ''] = /exec: \{ command: \[(.*)\] \}/.exec(text) ?? [];
+      const [, program = ''] = /site\.vcl: \|\n((?: {4}.*\n)+)/.exec(text) ?? [];
+      const words = (inner: string): string[] => inner.split(',').map((word) => word.trim());
+      const args = (list.match(/"[^"]+"|[^\s,]+/g) ?? []).map((word) => word.replaceAll('"', ''));
+      const port = await freePort();
+      const at: Record<string, string> = {
+        ':8080': `127.0.0.1:${port}`,
+        '0.0.0.0:9131': '127.0.0.1:0',
+        '$(POD_IP)': '192.0.2.1',
+        'disk,/var/cache/proxyd/tier,16g': 'disk,/var/cache/proxyd/tier,1g',
+      };
+      writeFileSync(join(root, 'etc/proxyd/site.vcl'), program.replace('"origin"', '"127.0.0.1"'));
+      expect(args).toEqual(expect.arrayContaining(Object.keys(at)));
+      // As the kubelet makes them for an fsGroup: a tmpfs has its own mode, a directory is 0777.
+      const volumes =
+        'mkdir -p var/cache/proxyd && mount -t tmpfs -o mode=3777,gid=65532 tmpfs run/proxyd && mount -t tmpfs -o mode=2777,gid=65532 tmpfs var/cache/proxyd';
+      const command = ['/usr/bin/proxyd', ...args.map((word) => at[word] ?? word)];
+      expect(await serve(command, port, path, words(check), volumes)).toMatchObject({ status: 200 });
+    });
   });
 });
