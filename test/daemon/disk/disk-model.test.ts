@@ -1,7 +1,10 @@
-// The disk tier beside a list of what was stored and purged, through kills, losses of power, torn writes and flipped bits.
+// The disk tier beside a list of what was stored and purged, through kills, losses of power, torn writes, flipped bits and a full
+// device.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { removeJournals } from '../../../daemon/disk/disk-journal.ts';
 import type { DiskStore } from '../../../daemon/disk/disk-store.ts';
+import { isFull } from '../../../daemon/disk/full-device.ts';
 import { runs } from '../../harness/runs.ts';
 import { bodyIn, bodyOf, heldBody, NEVER, object, openStore, purge } from './disk-setup.ts';
 import { FaultyFiles } from './faulty-files.ts';
@@ -48,6 +51,14 @@ const step = fc.oneof(
       op: fc.constant('die' as const),
       after: fc.integer({ min: 0, max: 40 }),
       how: fc.constantFrom('kill' as const, 'power' as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      op: fc.constant('full' as const),
+      /** Bytes that are left; negative: there is room again. */
+      left: fc.constantFrom(-1, 0, 40, 500, 5000, 100_000),
     }),
   },
   {
@@ -116,9 +127,26 @@ it('never finds a wrong byte or a purged object, and loses what was in flight al
           const one = { name, made: ++model.time, isSure: false };
           model.purges.push(one);
           await dead(async () => {
-            await (kind === 'all' ? store.empty() : purge(store, name, kind));
+            try {
+              await (kind === 'all' ? store.empty() : purge(store, name, kind));
+            } catch (error) {
+              if (!isFull(error)) throw error;
+              // As the tier does with a journal that cannot be written.
+              await removeJournals(files);
+              one.isSure = true;
+              await reopen();
+            }
             one.isSure = true;
           });
+        };
+        const open = async (): Promise<DiskStore> => {
+          try {
+            return await openStore(files);
+          } catch (error) {
+            if (!isFull(error)) throw error;
+            files.room = Number.POSITIVE_INFINITY;
+            return openStore(files);
+          }
         };
         const reopen = async (): Promise<void> => {
           for (;;) {
@@ -127,8 +155,9 @@ it('never finds a wrong byte or a purged object, and loses what was in flight al
             const next = files.after(wasPower ? () => random.next().value as number : null);
             // Some die while they start.
             if (files.steps > files.diesAt && (random.next().value as number) < 0.4) next.diesAt = 9;
+            next.room = files.room;
             files = next;
-            const opened = await dead(() => openStore(files));
+            const opened = await dead(open);
             if (opened === null) continue;
             store = opened;
             if (files.diesAt === Number.POSITIVE_INFINITY) return;
@@ -154,6 +183,10 @@ it('never finds a wrong byte or a purged object, and loses what was in flight al
           } else if (one.op === 'die') {
             how = one.how;
             files.diesAt = Math.min(files.diesAt, files.steps + one.after);
+          } else if (one.op === 'full') {
+            files.room = one.left < 0 ? Number.POSITIVE_INFINITY : files.used + one.left;
+            // Objects make room for others, and for purges.
+            model.mayMiss = true;
           } else {
             const names = [...files.contents.keys()];
             const name = names[one.place % names.length] as string;
