@@ -45,10 +45,11 @@ export class DiskSegments {
     this.hasher = hasherOf(origin);
   }
 
-  /** Whether a segment is among the older half of a disk that is full. */
+  /** Whether a segment is among the older half of a disk that is full, or was: then it is smaller than it should be. */
   isAging(segment: number): boolean {
     const { size } = this.all;
-    return size + this.beyond + 1 >= this.options.segments && this.lastNumber - segment >= size / 2;
+    const isFull = size + this.beyond + 1 >= this.options.segments || this.figures.c_full_drop > 0;
+    return isFull && this.lastNumber - segment >= size / 2;
   }
 
   /** The segment to append an object to; null when it is too large for any. */

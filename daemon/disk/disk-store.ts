@@ -48,6 +48,8 @@ const RECENT = 86_400;
 export class DiskStore {
   readonly figures: DiskFigures;
   start: DiskStart = 'new';
+  /** The objects are from a copy of a directory. */
+  isCopy = false;
   private readonly files: DiskFiles;
   private readonly options: DiskOptions;
   readonly index: DiskIndex;
@@ -295,6 +297,7 @@ export class DiskStore {
       this.invalidations.newest = Math.max(this.invalidations.newest, newest);
       log.setOrigin(beginning.text);
       this.start = copyFault(found, options.now()) ?? (await this.loadAll());
+      this.isCopy = found.isCopied && this.start === 'whole';
     }
     const isWhole = this.start === 'whole';
     if (!isWhole) {

@@ -272,11 +272,11 @@ export class Worker extends WorkerCore implements AcceptorHost {
   private reportStart(tier: DiskTier): DiskTier {
     const { name, store } = tier;
     if (store === null) return tier;
-    const { start, objects, ofOtherVersion } = store;
+    const { start, objects, ofOtherVersion, isCopy } = store;
     if (ofOtherVersion > 0)
       this.report(`Storage ${name}: ${ofOtherVersion} files of another version of proxyd were removed`);
     if (start !== 'new' && start !== 'whole') this.report(`Storage ${name} begins empty: ${start}`);
-    else this.logNotice(`disk: ${objects} objects`);
+    else this.logNotice(`disk: ${objects} objects${isCopy ? ', in a copy of their directory' : ''}`);
     return tier;
   }
 

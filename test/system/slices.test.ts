@@ -638,6 +638,20 @@ describe('an answer to a later slice', () => {
     expect(again).not.toContain(slice(1));
   });
 
+  it('that is refused to one client is asked for again by those who wait for it', async () => {
+    await get('bytes=0-20000');
+    file.reply = ({ head }, range) =>
+      range?.[0] === 3 * SLICE && headerIn(head, 'X-Key') !== 'right'
+        ? [{ wait: 200 }, ...respond('401 Unauthorized', { 'Cache-Control': 'max-age=100' }, 'no')]
+        : null;
+    const wrong = get(null, { 'X-Key': 'wrong' });
+    await until('the slice is asked for', async () => asked().includes(slice(3)) || null);
+    const right = await get(null, { 'X-Key': 'right' });
+    expect([right.complete, hash(right.body)]).toEqual([true, hash(file.body)]);
+    const { body } = await wrong;
+    expect(body.equals(file.body.subarray(0, body.length))).toBe(true);
+  });
+
   it('of a failed backend is no slice, whatever life the program gives it', async () => {
     await get('bytes=0-20000');
     const failing = await get(null, { 'X-Fail': slice(3) });

@@ -23,11 +23,11 @@ it.each([
   await store.close();
   const copy = files.copied();
   const next = await openStore(copy, { now: () => 1000 + later });
-  expect(next.start).toBe('whole');
+  expect([next.start, next.isCopy]).toEqual(['whole', true]);
   expect([await bodyIn(next, '/a'), await bodyIn(next, '/b')]).toEqual([bodyOf(1, 1000), null]);
   // It is no copy from now on.
   const third = await openStore(copy.after(null), { now: () => 1000 + 30 * DAY });
-  expect([third.start, await bodyIn(third, '/a')]).toEqual(['whole', bodyOf(1, 1000)]);
+  expect([third.start, third.isCopy, await bodyIn(third, '/a')]).toEqual(['whole', false, bodyOf(1, 1000)]);
 });
 
 it('begins empty where it was copied while it was in use: a purge may have come since', async () => {

@@ -44,12 +44,16 @@ const range = (from: number, to: number): number[] => Array.from({ length: to - 
 it('removes the oldest segment for new objects, one after the other, and keeps the rest', async () => {
   const { files, store } = await filled(5);
   files.room = files.used;
+  expect(store.isAging(1)).toBe(false);
   for (let i = 20; i < 60; i++) expect(await put(store, i), `/${i}`).toBe('stored');
   expect(store.figures).toMatchObject({ c_write_fail: 0, c_full_drop: 10 });
   const there = await found(store, 60);
   expect(there).toEqual(range(there[0] as number, 60));
   expect(there.length).toBeGreaterThanOrEqual(3 * EACH);
   expect(names(files).length).toBeLessThanOrEqual(5);
+  // Those that are in use are written again, as on a tier that is full.
+  const [oldest = 0, , , , newest = 0] = [...store.segments.keys()];
+  expect([store.isAging(oldest), store.isAging(newest)]).toEqual([true, false]);
   await store.close();
   const next = await openStore(files.after(null), { segmentBytes: SEGMENT });
   expect([next.start, await found(next, 60)]).toEqual(['whole', there]);

@@ -192,12 +192,17 @@ export const LOOKUP_RULES: readonly Rule[] = [
     name: 'disk-failed',
     explains: 'It was on disk, but could not be used.',
     try: (c) => {
-      const notice = c.request.first('Notice', /^Disk: (a checksum|it cannot|a read|too many|no room)/);
+      const notice = c.request.first(
+        'Notice',
+        /^Disk: (a checksum|it cannot|a read|too many|no room|larger than memory)/,
+      );
       if (notice === undefined) return null;
       return {
         sentence: `It was on disk, but could not be used: ${notice.text.slice('Disk: '.length)}.`,
         evidence: [notice],
-        hint: 'The Storage view (8) shows the disk errors; storage.check verifies the whole disk.',
+        hint: notice.text.includes('memory')
+          ? 'More memory (-s malloc), or req.slice: an object in slices needs no more memory than some of them.'
+          : 'The Storage view (8) shows the disk errors; storage.check verifies the whole disk.',
       };
     },
   },

@@ -340,6 +340,7 @@ describe('why?', () => {
       'Disk: a checksum is wrong',
       'It was on disk, but could not be used: a checksum is wrong.',
     ],
+    ['disk-failed', 'Disk: larger than memory', 'It was on disk, but could not be used: larger than memory.'],
   ])('says of an object (%s) how much was there', (rule, text, sentence) => {
     const group = groups.find((g) => requestOf(g).first('Hit') !== undefined) as LogTransaction[];
     const after = group.map((tx) =>
