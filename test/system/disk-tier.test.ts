@@ -1,7 +1,8 @@
 // The disk tier: what survives a stop, a killed worker and a killed manager, and what must not: purged, banned, replaced and
 // damaged objects. Black box: only dist/ and its commands.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { field } from '../harness/http-client.ts';
 import { Origin, type Reply, respond } from '../harness/origin.ts';
@@ -236,5 +237,30 @@ describe('the operator', () => {
     expect(await body('/dropped')).toBe(kept);
     await killAll();
     expect(await body('/dropped')).toBe(`/dropped v${version} `);
+  });
+
+  it('reads that files of another version were removed, and that a copy of the directory in use is not taken', async () => {
+    const events = async (): Promise<string> => (await proxy.adm('event.list')).stdout;
+    await fetched('/newer');
+    await proxy.stop();
+    for (const file of segments()) {
+      const bytes = readFileSync(file);
+      bytes.writeUInt32LE(bytes.readUInt32LE(8) + 1, 8);
+      bytes.writeUInt32LE(crc32(bytes.subarray(8, 64)), 4);
+      writeFileSync(file, bytes);
+    }
+    version++;
+    proxy = await start();
+    expect(await events()).toMatch(/Storage s1: [1-9]\d* files of another version of proxyd were removed/);
+    expect(await fetched('/newer')).toBe(`/newer v${version} `);
+    // As after a kill, with purges since the copy that are in the original alone.
+    cpSync(path, `${path}.copy`, { recursive: true, preserveTimestamps: true });
+    await proxy.stop();
+    renameSync(path, `${path}.original`);
+    renameSync(`${path}.copy`, path);
+    version++;
+    proxy = await start();
+    expect(await events()).toContain('Storage s1 begins empty: copied while in use');
+    expect(await body('/newer')).toBe(`/newer v${version} `);
   });
 });
