@@ -3,11 +3,20 @@
 
 import { printable } from '../model/log/transaction.ts';
 import { TAB, type ToneLine, type ToneText } from '../model/ui/panel.ts';
-import { bar, type Row, type Span, span, sparkline } from './spans.ts';
+import { widthOf } from './cells.ts';
+import { bar, type Row, rowWidth, type Span, span, sparkline } from './spans.ts';
 import type { Theme } from './theme.ts';
 
-export function toneRow(line: ToneLine, theme: Theme): Row {
-  return line.flatMap((piece) => toneSpans(piece, theme));
+/** `width`: cells of the row, into which a sparkline at its end is fitted by its newest values. */
+export function toneRow(line: ToneLine, theme: Theme, width = Number.POSITIVE_INFINITY): Row {
+  const row: Span[] = [];
+  for (const piece of line) {
+    const room = Math.max(0, width - rowWidth(row) - widthOf(piece.text));
+    const { spark } = piece;
+    const fits = spark === undefined || spark.length <= room;
+    row.push(...toneSpans(fits ? piece : { ...piece, spark: spark.slice(spark.length - room) }, theme));
+  }
+  return row;
 }
 
 function toneSpans(piece: ToneText, theme: Theme): Span[] {

@@ -78,6 +78,12 @@ export function duration(seconds: number): string {
   return `${Math.floor(seconds / DAY)}d${p((seconds / HOUR) % 24)}h`;
 }
 
+/** An age or a period that grows: whole seconds, as a clock has them. */
+export function age(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  return whole < MINUTE ? `${whole}s` : duration(whole);
+}
+
 /** HH:MM:SS in UTC or local time. */
 export function clock(epochSeconds: number, utc: boolean): string {
   const d = shown(epochSeconds, utc);

@@ -16,7 +16,7 @@ import {
 } from '../../model/session/daemon-health.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { ReplayControl } from '../../model/session/instances.ts';
-import { clock, count, duration, scaledBytes } from '../../model/ui/numbers.ts';
+import { age, clock, count, duration, scaledBytes } from '../../model/ui/numbers.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 
 /** Event loop delay in seconds from which it is a warning (chosen): clients notice it. */
@@ -125,8 +125,7 @@ function healthParts(health: Health, now: number, theme: Theme, utc: boolean): R
 /** The duration while running; of other states also the time since, to look up events of that time. */
 function sinceText({ state, since }: Health, now: number, utc: boolean): string {
   if (since === null) return '';
-  const seconds = Math.max(0, Math.floor(now - since));
-  const long = seconds < 60 ? `${seconds}s` : duration(seconds);
+  const long = age(now - since);
   return state === 'running' ? ` ${long}` : ` since ${clock(since, utc)} (${long})`;
 }
 

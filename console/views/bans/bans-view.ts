@@ -3,7 +3,7 @@
 import { answerItems, textField } from '../../model/session/admin-store.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { type FieldKind, needed } from '../../model/ui/field.ts';
-import { clock, count, duration } from '../../model/ui/numbers.ts';
+import { age, clock, count } from '../../model/ui/numbers.ts';
 import { hostLast, tagCondition } from '../../model/ui/row-subject.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 import type { ListRow } from '../list/list-state.ts';
@@ -84,14 +84,14 @@ function banRow(session: DaemonSession, item: unknown, index: number): ListRow {
   const refs = Number(textField(item, 'refs')) || 0;
   const done = textField(item, 'completed') === 'true';
   const where = instance === '' ? '' : `${instance}: `;
-  const age = Math.max(0, session.now() - at);
+  const old = Math.max(0, session.now() - at);
   return {
     key: `ban ${at} ${spec}${instance === '' ? '' : ` of ${instance}`}`,
     title: `ban ${spec}`,
     facts: { kind: 'ban', spec, at: String(at) },
     cells: [
       { text: 'ban', tone: 'accent' },
-      { text: duration(age), by: age, tone: 'muted' },
+      { text: age(old), by: old, tone: 'muted' },
       { text: count(refs), by: refs },
       { text: '', by: -1 },
       { text: done ? 'completed' : 'active', tone: done ? 'faint' : 'warn' },

@@ -53,7 +53,7 @@ export const CHANGES_VIEW: ListView = listView({
     const last = minutes === 1 ? 'the last minute' : `the last ${minutes} minutes`;
     const before = minutes === 1 ? 'the one before' : `the ${minutes} before`;
     if (!counters)
-      return `${last}; ${session.recallsCounters ? 'loading earlier counters' : 'no earlier counters to compare with'}`;
+      return session.recallsCounters ? `loading earlier counters; ${last}` : `no earlier counters; ${last}`;
     const { since } = session.traffic.sample.urls;
     const short = since === 0 ? 'no requests seen' : `URLs known since ${clock(since, session.utc)}`;
     return `${last} against ${before}${urls ? '' : `; ${short}`}`;

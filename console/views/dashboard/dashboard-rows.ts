@@ -309,7 +309,8 @@ const SHORTER: readonly (readonly [RegExp, string])[] = [
 function eventRow(event: SessionEvent, times: string, width: number, utc: boolean): Row {
   const { at, kind, text } = event;
   const time = `${clock(at, utc)}  `;
-  let label = kind === 'lost' || kind === 'trouble' ? text : `${kind}: ${text}`;
+  const says = kind === 'lost' || kind === 'trouble' || text.startsWith(`${kind.replace('-', ' ')} `);
+  let label = says ? text : `${kind}: ${text}`;
   if (kind === 'worker')
     for (const [long, short] of SHORTER)
       if (widthOf(time + times + label) > width) label = label.replace(long, short);

@@ -2,7 +2,7 @@
 
 import { answerItems, textField } from '../../model/session/admin-store.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import { clock, count, duration, rate } from '../../model/ui/numbers.ts';
+import { age, clock, count, rate } from '../../model/ui/numbers.ts';
 import type { Tone, ToneLine } from '../../model/ui/panel.ts';
 import type { RowKey } from '../list/list-definition.ts';
 import type { ListRow } from '../list/list-state.ts';
@@ -167,7 +167,7 @@ function row(session: DaemonSession, item: unknown): ListRow {
   const id = textField(item, 'id');
   const state = textField(item, 'state');
   const added = Number(textField(item, 'added')) / 1000 || 0;
-  const age = Math.max(0, session.now() - added);
+  const old = Math.max(0, session.now() - added);
   const failed = Number(textField(item, 'attempts')) || 0;
   const detail = answerText(item);
   return {
@@ -176,7 +176,7 @@ function row(session: DaemonSession, item: unknown): ListRow {
     cells: [
       { text: id, by: Number(id), tone: 'muted' },
       { text: state, tone: TONES[state] ?? 'muted' },
-      { text: duration(age), by: age, tone: 'muted' },
+      { text: age(old), by: old, tone: 'muted' },
       { text: count(failed), by: failed },
       { text: `${textField(item, 'kind')} ${textField(item, 'type')}` },
       { text: textField(item, 'target'), tone: 'strong' },

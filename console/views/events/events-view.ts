@@ -6,7 +6,7 @@ import { bareName, placeOfName } from '../../model/session/admin-line.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import type { SessionEvent } from '../../model/session/event-log.ts';
 import { pushView } from '../../model/ui/navigation.ts';
-import { count, dated, duration } from '../../model/ui/numbers.ts';
+import { age, count, dated } from '../../model/ui/numbers.ts';
 import type { ViewContext } from '../../model/ui/view.ts';
 import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { BANS_VIEW } from '../bans/bans-view.ts';
@@ -61,7 +61,7 @@ function cutKinds(all: readonly SessionEvent[]): string[] {
 function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
   const { at, kind, text } = event;
   const when = dated(at, session.now(), session.utc);
-  const ago = duration(Math.max(0, session.now() - at));
+  const ago = age(session.now() - at);
   return {
     key: `${when} ${text}`,
     facts: { kind, text, time: String(at) },

@@ -14,7 +14,7 @@ const SHARES = [0.5, 0.9, 0.95, 0.99, 0.999] as const;
 const KINDS = [
   { name: 'all', label: 'all' },
   { name: 'hits', label: 'hits' },
-  { name: 'others', label: 'not hits' },
+  { name: 'others', label: 'others' },
 ] as const;
 
 /** Rows of the percentile table. */

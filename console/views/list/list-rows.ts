@@ -175,7 +175,7 @@ export function detailRows(
   const from = Math.max(0, Math.min(state.scroll, lines.length - height));
   const last = Math.min(lines.length, from + height);
   return {
-    rows: lines.slice(from, last).map((line) => toneRow(line, theme)),
+    rows: lines.slice(from, last).map((line) => toneRow(line, theme, width)),
     place: lines.length > height ? `${from + 1}-${last}/${lines.length}  J K scroll` : '',
   };
 }

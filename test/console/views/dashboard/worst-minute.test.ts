@@ -62,6 +62,18 @@ it('does not count errors as all when older ones were dropped', async () => {
   expect(rows[0]).toMatch(/503 .* 200\+x GET \/a/);
 });
 
+it('names the kind of an event once', async () => {
+  const s = await open();
+  const texts = {
+    passes: 'passes rose from 1 % to 9 %',
+    'hit-rate': 'hit rate fell from 9 % to 1 %',
+  } as const;
+  for (const kind of ['passes', 'hit-rate'] as const)
+    s.session.events.reported('noted', texts[kind], FAKE_START, { at: FAKE_START, kind });
+  const rows = errorRows(s.session, 100, 4, true, makeTheme('none', true)).map((row) => plain(row).slice(10));
+  expect(rows.sort()).toEqual([texts['hit-rate'], texts.passes]);
+});
+
 it('does not cut what the death of a worker means, down to the smallest screen', async () => {
   const s = await open();
   const text = 'Child (32577) died signal=9 (SIGKILL); restarted at once; its cache and its bans are gone';

@@ -69,8 +69,8 @@ it('lists what the daemon knows of before and what it reports, each once, at its
       .slice(4, 8)
       .map((line) => line.trim().replace(/ {2,}/g, '  ')),
   ).toEqual([
-    '00:24:38  2.00s % hit-rate  hit rate fell from 91 % to 42 % (last 10 s)',
-    '00:24:00  40s H health  boot.images went sick: HTTP/1.1 503 Oops',
+    '00:24:38  2s % hit-rate  hit rate fell from 91 % to 42 % (last 10 s)',
+    '00:24:00  39s H health  boot.images went sick: HTTP/1.1 503 Oops',
     '00:23:40  1m00s S parameter default_ttl 60.000 (was 120.000)',
     '11-19  1d01h P program  using old',
   ]);
