@@ -25,10 +25,3 @@ export class LoopDelay {
     return count === 0 ? 0 : Math.max(0, Math.round(max / 1000) - this.#resolution * 1000);
   }
 }
-
-/** Records the longest turns of a thread. */
-export interface TurnGauge {
-  /** The event loop was late by this much, and its thread had no processor for so long since the last call. */
-  lagged(millis: number, waited: number): void;
-  longest(): { readonly millis: number } | null;
-}

@@ -3,10 +3,11 @@
 // readers there are.
 
 import { WORKER_STATES, type WorkerStatus } from '../../protocol/tables/counters.ts';
+import type { TurnWatch } from '../turns/turn-watch.ts';
 import type { MgtCounters } from './counter-fields.ts';
-import { LoopDelay, type TurnGauge } from './loop-delay.ts';
+import { LoopDelay } from './loop-delay.ts';
 import { processorShare, residentBytes } from './processor-share.ts';
-import { runDelay } from './run-delay.ts';
+import { threadTimes } from './thread-times.ts';
 
 /** Least milliseconds between two queries of the system: a little less than the readers' second. */
 const BETWEEN = 900;
@@ -24,12 +25,12 @@ export class ManagerGauges {
   private readonly look: () => WorkerLook;
   private readonly startedAt = Date.now();
   private readonly share = processorShare();
-  private readonly waited = runDelay();
+  private readonly times = threadTimes();
   private askedAt = 0;
-  private readonly watch: TurnGauge;
+  private readonly watch: TurnWatch;
   private readonly delay = new LoopDelay(DELAY);
 
-  constructor(mgt: MgtCounters, look: () => WorkerLook, watch: TurnGauge) {
+  constructor(mgt: MgtCounters, look: () => WorkerLook, watch: TurnWatch) {
     this.watch = watch;
     this.delay.enable(true);
     this.mgt = mgt;
@@ -47,7 +48,7 @@ export class ManagerGauges {
     mgt.worker_silent = status === 'running' ? seconds(Math.max(written, changedAt), now) : 0;
     if (now - this.askedAt < BETWEEN && now >= this.askedAt) return;
     this.askedAt = now;
-    this.watch.lagged(this.delay.worst() / 1000, this.waited());
+    this.watch.lagged(this.delay.worst() / 1000, this.times());
     mgt.cpu = this.share();
     mgt.rss_bytes = residentBytes() ?? mgt.rss_bytes;
   }

@@ -3,10 +3,11 @@
 // free descriptor cannot open: then the last size stays.
 
 import { performance } from 'node:perf_hooks';
+import type { TurnWatch } from '../turns/turn-watch.ts';
 import type { WrkCounters } from './counter-fields.ts';
-import { LoopDelay, type TurnGauge } from './loop-delay.ts';
+import { LoopDelay } from './loop-delay.ts';
 import { processorShare } from './processor-share.ts';
-import { runDelay } from './run-delay.ts';
+import { threadTimes } from './thread-times.ts';
 
 /** Milliseconds between delay samples: of a busy loop, and of an idle one, which each sample wakes. */
 const FINE = 20;
@@ -15,20 +16,20 @@ const COARSE = 100;
 const WORK = 0.05;
 
 /** Returns a function that updates `wrk`. */
-export function sampleWorkerGauges(wrk: WrkCounters, watch: TurnGauge): () => void {
+export function sampleWorkerGauges(wrk: WrkCounters, watch: TurnWatch): () => void {
   const coarse = new LoopDelay(COARSE);
   const fine = new LoopDelay(FINE);
   coarse.enable(true);
   let before = performance.eventLoopUtilization();
   const share = processorShare();
-  const waited = runDelay();
+  const times = threadTimes();
   return () => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     wrk.loop_busy = Math.round(utilization * 1000);
     wrk.loop_lag_us = Math.max(coarse.worst(), fine.worst());
-    watch.lagged(wrk.loop_lag_us / 1000, waited());
+    watch.lagged(wrk.loop_lag_us / 1000, times());
     wrk.longest_turn_us = Math.round((watch.longest()?.millis ?? 0) * 1000);
     fine.enable(utilization >= WORK);
     wrk.cpu = share();

@@ -22,6 +22,14 @@ export interface LongTurn {
   readonly of: string;
 }
 
+/** Times of a thread by the scheduler, in some interval, in milliseconds; NaN where that is unknown. */
+export interface ThreadTimes {
+  /** On a processor. */
+  readonly ran: number;
+  /** Ready to run, without a processor. */
+  readonly waited: number;
+}
+
 /** The worker's clock and its last reading, in milliseconds of a steady clock. */
 export interface WatchedClock {
   readonly latest: number;
@@ -78,13 +86,12 @@ export class TurnWatch {
     this.#add({ at: ended, millis, work: named.work, of: named.of });
   }
 
-  /** The runtime has measured a delay: notes a turn for it that no work has reported. @param waited milliseconds in which the
-   * thread had no processor */
-  lagged(millis: number, waited: number): void {
+  /** The runtime has measured a delay: notes a turn for it that no work has reported. @param times of the thread in an interval
+   * that holds the delay */
+  lagged(millis: number, times: ThreadTimes): void {
     const now = this.#millis();
     const known = this.#lately.some((turn) => turn.at > now - millis - 2000 && turn.millis * 2 > millis);
-    const work = waited * 2 >= millis ? 'waiting for a processor' : 'other work';
-    if (millis >= NOTED && !known) this.#add({ at: now, millis, work, of: '' });
+    if (millis >= NOTED && !known) this.#add({ at: now, millis, work: reasonOf(millis, times), of: '' });
   }
 
   /** The longest of the last minute; null when none was noted. */
@@ -113,4 +120,12 @@ export class TurnWatch {
     const list = this.#lately;
     while (list.length > 0 && (list[0] as LongTurn).at < now - LATELY) list.shift();
   }
+}
+
+/** A name for a delay that no work has reported. */
+function reasonOf(millis: number, { ran, waited }: ThreadTimes): string {
+  if (waited * 2 >= millis) return 'waiting for a processor';
+  // It slept: its process was stopped, or it waited for memory, a disk or another thread.
+  if (ran * 2 < millis) return 'not running';
+  return 'other work';
 }

@@ -18,11 +18,11 @@ import type {
 import { CounterRelay, type CountersMessage } from '../stats/counter-relay.ts';
 import { CountersFile } from '../stats/counters-file.ts';
 import { COUNTERS_FILE } from '../stats/counters-format.ts';
-import type { TurnGauge } from '../stats/loop-delay.ts';
 import { ReportTimes } from '../stats/report-times.ts';
 import { type ThreadFacts, ThreadRow } from '../stats/thread-row.ts';
 import { sampleWorkerGauges } from '../stats/worker-gauges.ts';
 import type { Peers } from '../threads/peers.ts';
+import type { TurnWatch } from '../turns/turn-watch.ts';
 
 /** The operations that the rest of the worker uses. */
 export interface PublicCounters {
@@ -50,7 +50,7 @@ export interface CounterParts {
   readonly hasTls: boolean;
   readonly edge: EdgeCounters;
   readonly facts: ThreadFacts;
-  readonly turnWatch: TurnGauge;
+  readonly turnWatch: TurnWatch;
   /** Null with one thread. */
   readonly peers: Peers | null;
   /** Brings gauges up to date, about once a second. */

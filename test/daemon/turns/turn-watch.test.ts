@@ -98,16 +98,22 @@ it('names outer work that took long besides', () => {
 it('gives a delay that nothing accounts for a name of its own', () => {
   spend(100, 'known');
   time += 50;
-  watch.lagged(110, 0);
+  watch.lagged(110, { ran: 110, waited: 0 });
   expect(works()).toEqual(['known']);
   time += 5000;
-  watch.lagged(300, 149);
+  watch.lagged(300, { ran: 150, waited: 149 });
   expect(works()).toEqual(['other work']);
-  watch.lagged(3, 3);
+  watch.lagged(3, { ran: 0, waited: 3 });
   expect(works()).toEqual(['other work']);
   time += 5000;
-  watch.lagged(400, 200);
+  watch.lagged(400, { ran: 200, waited: 200 });
   expect(works()).toEqual(['waiting for a processor']);
+  time += 5000;
+  watch.lagged(500, { ran: 249, waited: 249 });
+  expect(works()).toEqual(['not running']);
+  time += 5000;
+  watch.lagged(600, { ran: Number.NaN, waited: Number.NaN });
+  expect(works()).toEqual(['other work']);
 });
 
 it('cuts what a client has named', () => {
