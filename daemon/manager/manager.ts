@@ -29,7 +29,7 @@ import { type Broadcast, Endpoints } from './endpoints/endpoints.ts';
 import { Streams } from './endpoints/streams/streams.ts';
 import { Membership } from './fleet/membership.ts';
 import { OptionError } from './options/option-error.ts';
-import { type Options, startsWorkerAtOnce } from './options/options.ts';
+import { NO_TOKEN, type Options, startsWorkerAtOnce } from './options/options.ts';
 import { setParams } from './options/param-options.ts';
 import { usableCores } from './process/cores.ts';
 import type { Log } from './process/daemon-log.ts';
@@ -152,7 +152,7 @@ export class Manager implements ManagerServices {
     this.storages = options.storages;
     this.disk = options.disk;
     this.membership = new Membership(options.fleet);
-    this.identity = options.identity ?? hostname();
+    this.identity = options.identity ?? hostname().replace(NO_TOKEN, '_');
     this.banner = bannerText(version);
     setParams(this.params, options, log);
     turns.follow(() => this.params.num('turn_budget') * 1000);

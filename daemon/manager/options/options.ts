@@ -15,6 +15,9 @@ import { DEFAULT_LISTENER, parseListeners } from './listener-option.ts';
 import { OptionError } from './option-error.ts';
 import { setTlsOption, type TlsOptions } from './tls-option.ts';
 
+/** Characters that a token cannot have (RFC 9110 section 5.6.2). */
+export const NO_TOKEN = /[^!#$%&'*+\-.^_`|~0-9A-Za-z]/g;
+
 export interface Options {
   mode: 'daemon' | 'foreground' | 'debug';
   /** Empty where -A is given and -a is not. */
@@ -203,11 +206,15 @@ function setOption(o: Options, name: string, value: string): void {
     case 'W':
       checkUnused(name, value);
       return;
-    case 'i':
-      if (value === '' || /[^\x21-\x7e]/.test(value))
-        throw new OptionError('Identity (-i) must be visible ASCII');
+    case 'i': {
+      const wrong = value.match(NO_TOKEN)?.[0];
+      if (value === '' || wrong !== undefined)
+        throw new OptionError(
+          `${wrong === undefined ? 'Nothing' : `Invalid character '${wrong}'`} for -i, which is a token (Via)`,
+        );
       o.identity = value;
       return;
+    }
     case 'I':
       if (o.initFile !== null) throw new OptionError('\tOnly one -I allowed');
       o.initFile = value;

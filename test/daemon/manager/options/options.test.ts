@@ -259,7 +259,9 @@ describe('mistakes', () => {
     [['-d', '--console'], "option requires an argument -- 'console'"],
     [['-n'], "option requires an argument -- 'n'"],
     [['-d', 'foo', 'bar'], 'Too many arguments (foo...)'],
-    [['-d', '-i', 'a b'], 'Identity (-i) must be visible ASCII'],
+    [['-d', '-i', 'a b'], "Invalid character ' ' for -i, which is a token (Via)"],
+    [['-d', '-i', 'a/b'], "Invalid character '/' for -i, which is a token (Via)"],
+    [['-d', '-i', ''], 'Nothing for -i, which is a token (Via)'],
   ])('%j', (argv, message) => {
     expect(mistake(...argv)).toBe(message);
   });
