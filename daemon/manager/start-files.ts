@@ -46,7 +46,7 @@ export async function loadStartPrograms(
   files.forEach((file, i) => {
     const source = readProgramFile(file, vclPath, true);
     if (typeof source === 'string') throw new OptionError(`Cannot read -f file '${file}' (${source})`);
-    sources.push({ name: files.length === 1 ? 'boot' : `boot${i}`, source });
+    sources.push({ name: named.length === 1 ? 'boot' : `boot${i}`, source });
   });
   for (const { name, source } of sources) {
     const reply = await programs.load(name, source, 'auto');

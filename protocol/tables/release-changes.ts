@@ -225,7 +225,7 @@ export const RELEASE_CHANGES = {
     'Here they have `stop_timeout` (8 s) for it, where Varnish waits without a limit; 0 stops at once.'),
   zeroTimeouts: follows('7.5', 'Timeouts of zero',
     'A timeout of a fetch that is 0 is not set: that of the backend holds, and where it is 0, too, the parameter.',
-    'It is over at once.',
+    'It is over at once, and so is a negative one, which reads as 0.000 here and as it is there.',
     'To have the default, unset it, or leave out the attribute of the backend.'),
   shownTimeouts: follows('7.5', 'Timeouts that are not set',
     '`bereq.connect_timeout`, `bereq.first_byte_timeout` and `bereq.between_bytes_timeout` read as 0 unless they are set.',

@@ -333,14 +333,13 @@ function checkCombinations(o: Options): void {
   if (o.backend === null && o.programs.length === 0 && o.mode !== 'debug') {
     throw new OptionError("Neither -b nor -f given. (use -f '' to override)");
   }
-  if (o.programs.length > 1 && o.programs.includes('')) {
-    throw new OptionError("-f '' cannot be combined with other -f options");
-  }
 }
 
 /** Whether the worker starts without a command: not in debug mode, without a program, or with -I. */
 export function startsWorkerAtOnce(o: Options): boolean {
-  return o.mode !== 'debug' && o.programs[0] !== '' && o.initFile === null;
+  const { programs } = o;
+  const none = programs.length > 0 && programs.every((file) => file === '');
+  return o.mode !== 'debug' && !none && o.initFile === null;
 }
 
 const MALLOC_KINDS = ['malloc', 'default', 'umem'];

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { optionLetters } from '../../../../daemon/manager/options/documents.ts';
 import { OptionError } from '../../../../daemon/manager/options/option-error.ts';
-import { type Options, parseOptions } from '../../../../daemon/manager/options/options.ts';
+import {
+  type Options,
+  parseOptions,
+  startsWorkerAtOnce,
+} from '../../../../daemon/manager/options/options.ts';
 
 function options(...argv: string[]): Options {
   const request = parseOptions(argv);
@@ -241,6 +245,18 @@ describe('storages', () => {
       { name: 's0', kind: 'malloc', size: 100 << 20 },
       { name: 'Transient', kind: 'malloc', size: 5 << 20 },
     ]);
+  });
+});
+
+describe('an empty -f', () => {
+  it.each([
+    [['-f', ''], false],
+    [['-f', '', '-f', ''], false],
+    [['-f', '', '-f', 'a'], true],
+    [['-f', 'a', '-f', ''], true],
+    [['-b', 'none'], true],
+  ])('is no program beside others, and with %j the worker starts: %s', (args, starts) => {
+    expect(startsWorkerAtOnce(options(...args))).toBe(starts);
   });
 });
 

@@ -2,28 +2,8 @@
 // upgrading-*.rst of the repository varnish/varnish), in our words and in their order, each with a test of it or the
 // reason for having none. No binary of these releases can be compared with, as it is for 7.7 (test/differential/scenarios-newer).
 
-/** A file below test/, and a text of it that names the test. */
-type Place = readonly [file: string, text: string];
+import { NO_C, NO_VARNISHTEST, type NoteRow, not, tested } from './note-row.ts';
 
-export interface NoteRow {
-  /** `8.0`: changes-8.0 and changes.rst; `8.0.1`: changes.rst; `9.0`: changes-9.0 and upgrading-9.0. */
-  readonly note: '8.0' | '8.0.1' | '9.0';
-  readonly says: string;
-  readonly tests: readonly Place[];
-  /** The reason for no test. */
-  readonly reason?: string;
-}
-
-const tested = (note: NoteRow['note'], says: string, ...tests: Place[]): NoteRow => ({ note, says, tests });
-const not = (note: NoteRow['note'], says: string, reason: string): NoteRow => ({
-  note,
-  says,
-  tests: [],
-  reason,
-});
-
-const NO_C = 'There is no C interface.';
-const NO_VARNISHTEST = 'varnishtest is not part of the daemon; proxytest has tests of its own.';
 const BODIES = 'system/newer-bodies.test.ts';
 const PARAMS = 'daemon/params/newer-params.test.ts';
 const PARAMS_LIVE = 'system/newer-parameters.test.ts';
