@@ -74,6 +74,7 @@ export class ScriptedClient extends Entity {
   async command(words: Words): Promise<void> {
     while (!words.isDone) {
       if (words.takeIf('-wait')) {
+        if (this.#task === null) this.fail('Client not -started');
         await this.wait();
         continue;
       }

@@ -72,8 +72,12 @@ export class SyslogServer extends Entity {
 
   async command(words: Words): Promise<void> {
     while (!words.isDone) {
-      if (words.takeIf('-wait')) await this.#wait();
-      else if (words.takeIf('-stop')) await this.end();
+      if (words.takeIf('-wait')) {
+        if (this.#task === null) this.fail('Syslog server not -started');
+        await this.#wait();
+        continue;
+      }
+      if (words.takeIf('-stop')) await this.end();
       else if (words.takeIf('-level')) this.#level = words.take('level');
       else if (words.takeIf('-repeat')) this.#repeat = readInteger(words.take('number'));
       else if (words.takeIf('-bind')) {

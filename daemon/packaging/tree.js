@@ -113,14 +113,18 @@ export function layOut({ root, work, version, date, runtime, tree }) {
   put(join(doc, 'changelog.gz'), gzipped(changelog(version, date)));
 }
 
-/** The files of the npm package, none of which is executable by itself: Node is not where their first lines look for it. */
+/** The files of the npm package. Scripts of Node are not executable by themselves: Node is not where their first lines look for it. */
 function unpackOwn(root, work, lib) {
   const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', work];
   const file = execFileSync('npm', args, { cwd: root, encoding: 'utf8' }).trim().split('\n').at(-1);
   mkdirSync(lib, { recursive: true });
   execFileSync('tar', ['-xzf', join(work, file), '-C', lib, '--strip-components=1']);
-  for (const path of readdirSync(lib, { recursive: true }))
-    if (statSync(join(lib, path)).isFile()) chmodSync(join(lib, path), 0o644);
+  for (const name of readdirSync(lib, { recursive: true })) {
+    const path = join(lib, name);
+    if (!statSync(path).isFile()) continue;
+    const isShellScript = readFileSync(path, 'latin1').startsWith('#!/bin/sh\n');
+    chmodSync(path, isShellScript ? 0o755 : 0o644);
+  }
 }
 
 /** In Debian's format (deb-changelog(5)); what changed is in a file of its own. */

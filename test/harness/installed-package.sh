@@ -1,6 +1,7 @@
 #!/bin/bash
 # Makes the Debian package and installs it in a copy-on-write view of this machine, in which there is no other Node; plays the first commands of
-# the README with it, upgrades it in place, removes and purges it. Nothing of this machine changes. Needs root, dpkg and overlayfs; says so and
+# the README with it, upgrades it in place, removes and purges it. The archive is unpacked there by another user, where the machine has only
+# libraries of Debian's base. Nothing of this machine changes. Needs root, dpkg and overlayfs; says so and
 # ends with 0 where one is missing.
 #   test/harness/installed-package.sh
 set -euo pipefail
@@ -10,8 +11,10 @@ skip() { echo "notice: $*; the package is not installed here"; exit 0; }
 if [[ "${1:-}" != inside ]]; then
   ((EUID == 0)) || skip 'not root'
   command -v dpkg-deb >/dev/null || skip 'no dpkg'
-  npm run -s package -- --only deb
+  rm -rf dist/packages
+  npm run -s package -- --only deb,tar
   deb=(dist/packages/*.deb)
+  archive=(dist/packages/*.tar.gz)
   base="$(mktemp -d /dev/shm/proxyd-package-XXXXXX)"
   trap 'rm -rf "$base"' EXIT
   mkdir "$base/upper" "$base/work" "$base/root"
@@ -20,6 +23,7 @@ if [[ "${1:-}" != inside ]]; then
     mount -t proc proc '$base/root/proc' && mount --rbind /dev '$base/root/dev' && mount -t tmpfs tmpfs '$base/root/run'" 2>/dev/null ||
     skip 'nothing can be mounted'
   cp "${deb[0]}" "$base/proxyd.deb"
+  cp "${archive[0]}" "$base/proxyd.tar.gz"
   unshare -mpf "$0" inside "$base"
   exit
 fi
@@ -31,7 +35,8 @@ mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs tmpfs "$root/run"
 mount -t tmpfs tmpfs "$root/tmp"
-cp "$base/proxyd.deb" "$root/tmp/proxyd.deb"
+cp "$base/proxyd.deb" "$base/proxyd.tar.gz" "$root/tmp"
+chmod 1777 "$root/tmp"
 cat >"$root/tmp/play" <<'PLAY'
 set -eu
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -75,6 +80,22 @@ test ! -e /usr/bin/proxyd || fail 'proxyd is still there'
 dpkg -P proxyd
 test ! -e /etc/proxyd/default.vcl || fail 'purge left the program'
 test ! -e /usr/lib/proxyd || fail 'purge left /usr/lib/proxyd'
-echo 'installed, served, upgraded, removed, purged'
+rm -f /lib/x86_64-linux-gnu/libatomic.so.1* /usr/lib/x86_64-linux-gnu/libatomic.so.1*
+cat >/tmp/unpacked <<'UNPACKED'
+set -eu
+mkdir '/tmp/other place'
+tar -xzf /tmp/proxyd.tar.gz -C '/tmp/other place' --strip-components=1
+cd '/tmp/other place'
+printf 'vcl 4.1; backend b none; sub vcl_recv { return (synth(200, "Unpacked")); }' >site.vcl
+bin/proxyd -n /tmp/n -a 127.0.0.1:18086 -f site.vcl --log-file /tmp/unpacked.log
+for _ in $(seq 100); do bin/proxyadm -n /tmp/n ping >/dev/null 2>&1 && break; sleep 0.1; done
+curl -s --retry 20 --retry-connrefused http://127.0.0.1:18086/ | grep -q Unpacked
+ln -s '/tmp/other place/bin/proxystat' /tmp/link
+/tmp/link -n /tmp/n -1 | grep -q MAIN.client_req
+bin/proxytest lib/proxyd/console/proxytest/examples/*.vtc | grep -q '10 passed'
+kill "$(cat /tmp/n/pid)"
+UNPACKED
+runuser -u nobody -- bash /tmp/unpacked || fail 'the archive'
+echo 'installed, served, upgraded, removed, purged; unpacked and served'
 PLAY
 chroot "$root" bash /tmp/play

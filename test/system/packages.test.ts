@@ -53,6 +53,9 @@ describe.skipIf(!isReachable)('packages', () => {
       expect([code, stdout + stderr]).toEqual([0, expect.stringContaining(manifest.version)]);
     }
     expect((await run(join(bin, 'proxyd'), ['-V'], { env })).stderr).toMatch(/Node 26\./);
+    // Its page has it called from where it lies.
+    const configure = join(box.dir, 'deb/usr/lib/proxyd/daemon/edge/configure');
+    expect((await run('sh', ['-c', 'test -x "$0"', configure])).code).toBe(0);
     const sum = readFileSync(join(box.dir, 'deb/usr/lib/proxyd/node.sha256'), 'utf8');
     const found = await run('sha256sum', ['node'], { cwd: join(box.dir, 'deb/usr/lib/proxyd') });
     expect(found.stdout).toBe(sum);
