@@ -4,7 +4,7 @@
 
 import { type ChangeName, RELEASE_CHANGES } from '../../../../protocol/tables/release-changes.ts';
 import { STATE_GROUPS } from '../../../../protocol/tables/variables.ts';
-import type { Statement } from '../../ast.ts';
+import type { Expr, Statement } from '../../ast.ts';
 import type { Span } from '../../diagnostics.ts';
 import {
   NARROWED_VARIABLES,
@@ -140,6 +140,36 @@ function builtinRequestSub(view: ProgramView, name: string): Span[] {
   return builtinDecides(view, 'recv');
 }
 
+/** Methods that the builtin program knows. */
+const KNOWN = new Set(['GET', 'HEAD', 'PUT', 'POST', 'TRACE', 'OPTIONS', 'DELETE', 'PATCH']);
+
+/** Whether a condition holds for each method that the builtin program does not know: `req.method != "GET" && …`. */
+function holdsForUnknown(cond: Expr): boolean {
+  if (cond.k === 'paren') return holdsForUnknown(cond.value);
+  if (cond.k !== 'binary') return false;
+  const { op, left, right } = cond;
+  if (op === '&&') return holdsForUnknown(left) && holdsForUnknown(right);
+  return (
+    op === '!=' &&
+    left.k === 'path' &&
+    nameOf(left).toLowerCase() === 'req.method' &&
+    KNOWN.has(constantText(right) ?? '')
+  );
+}
+
+/** Whether vcl_recv itself decides about methods that the builtin program does not know. */
+function decidesUnknown(view: ProgramView, statement: Statement): boolean {
+  if (statement.k !== 'if') return false;
+  const [branch] = statement.branches;
+  return branch !== undefined && holdsForUnknown(branch.cond) && view.ends(branch.body);
+}
+
+function unknownMethods(view: ProgramView): Span[] {
+  const parts = view.subs.get('vcl_recv')?.parts ?? [];
+  if (parts.some(({ body }) => body.some((statement) => decidesUnknown(view, statement)))) return [];
+  return builtinRequestSub(view, 'vcl_req_method');
+}
+
 function* returns(view: ProgramView, action: string): Generator<Span> {
   for (const { statement } of view.statements()) {
     if (statement.k === 'return' && statement.action?.text === action) yield statement.action.span;
@@ -227,7 +257,7 @@ const TOUCHES: Readonly<Partial<Record<ChangeName, Touches>>> = {
   idSums: (view) => sums(view, ['req.xid', 'bereq.xid', 'sess.xid']),
   esiLevelInLog: (view) => settings(view, 'beresp.do_esi', () => true),
   foldedAcls: logged,
-  unknownMethods: (view) => builtinRequestSub(view, 'vcl_req_method'),
+  unknownMethods,
   targetForm: (view) => settings(view, 'req.url', isNoPath),
   strayContentRange: (view) => uses(view, ['beresp.http.content-range', 'resp.http.content-range']),
   sharedArrivals: (view) => settings(view, 'beresp.ttl', ({ value }) => isZero(value)),

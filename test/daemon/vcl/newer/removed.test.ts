@@ -179,6 +179,16 @@ describe('the lint', () => {
       'sub vcl_recv { std.log(req.url); }',
       [[4, 'release-unknown-methods']],
     ],
+    [
+      'not unknown methods, where vcl_recv decides about them',
+      'sub vcl_recv { if ((req.method != "GET" && req.method != "HEAD") && req.method != "POST") { return (synth(405)); } }',
+      [],
+    ],
+    [
+      'them, where it does so for some',
+      'sub vcl_recv { if (req.method != "GET" && req.method != "BAN") { return (synth(405)); } if (req.method != "GET") { unset req.http.a; } if (req.method == "X") { return (hash); } }',
+      [[4, 'release-unknown-methods']],
+    ],
     ['not them, where the program has the last word', 'sub vcl_recv { return (hash); }', []],
     ['not them, where vcl_req_method has it', 'sub vcl_req_method { return (hash); }', []],
     ['pipes', 'sub vcl_recv { return (pipe); }', [[4, 'release-pipe-timeouts']]],
