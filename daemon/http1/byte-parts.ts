@@ -29,9 +29,3 @@ export function byteParts(type: string | null, spans: readonly Span[], length: n
   for (const { from, to } of spans) bytes += to - from;
   return { spans, boundary, heads, end, length: bytes };
 }
-
-/** The whole multipart body, of a body that is in memory. */
-export function assembled(body: Buffer, { spans, heads, end }: ByteParts): Buffer {
-  const pieces = spans.flatMap(({ from, to }, i) => [heads[i] as Buffer, body.subarray(from, to)]);
-  return Buffer.concat([...pieces, end]);
-}

@@ -7,7 +7,6 @@ import { endPrivs } from '../contract/priv.ts';
 import { type ReturnCode, State } from '../contract/program.ts';
 import { DISCARD } from '../flow/flow.ts';
 import { own } from '../flow/piece.ts';
-import { assembled } from '../http1/byte-parts.ts';
 import { httpDate } from '../http1/date.ts';
 import { headSize, writeResponseHead } from '../http1/head-writer.ts';
 import { connectionHas } from '../http1/hop-by-hop.ts';
@@ -68,19 +67,17 @@ function send(req: Request): Step<Request> {
     drainAtOnce(req);
   }
   const { core, resp, log, session } = req;
-  const whole = Buffer.from(req.attempt.synthBody ?? '', 'latin1');
+  const body = Buffer.from(req.attempt.synthBody ?? '', 'latin1');
   log.put(Tag.Storage, 'malloc Transient');
   const list = chooseFilters(req);
   if (list === null) {
     session.cut('OVERLOAD');
     return FINISH;
   }
-  const chain = openChain(req, list, whole.length, -1);
-  const parts = chain?.parts ?? null;
-  const body = parts === null ? whole : assembled(whole, parts);
+  const chain = openChain(req, list, body.length, -1);
   const bodiless = resp.status < 200 || resp.status === 204 || resp.status === 304;
   if (chain?.works === true) {
-    if (!req.isHead && !bodiless && whole.length > 0) return sendMade(req, whole, chain);
+    if (!req.isHead && !bodiless && body.length > 0) return sendMade(req, body, chain);
     chain.connect(DISCARD);
   }
   if (bodiless) resp.unset('content-length');

@@ -84,11 +84,15 @@ function finishBody(
   } else finishAlone(req, proceed);
 }
 
-/** Sends a body that was made here through the filters that the program has named for it. */
+/** Sends a body that was made here, or what is read of it, through filters. */
 export function sendMade(req: Request, body: Buffer, chain: DeliveryChain): Step<Request> {
   const { resp, core } = req;
   const { stream } = req.session;
-  const { length } = chain;
+  const { length, parts } = chain;
+  const read =
+    parts === null
+      ? body.subarray(chain.from, chain.to)
+      : Buffer.concat(parts.spans.map(({ from, to }) => body.subarray(from, to)));
   resp.unset('content-length');
   if (length >= 0) resp.add('Content-Length', String(length), 'content-length');
   const framing = framingOf(req, length);
@@ -106,7 +110,7 @@ export function sendMade(req: Request, body: Buffer, chain: DeliveryChain): Step
   const source: Source = {
     start(sink) {
       sink.connect(source);
-      sink.end(own(body));
+      sink.end(own(read));
     },
     room: () => undefined,
     stop: () => undefined,

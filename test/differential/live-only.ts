@@ -12,6 +12,7 @@ export const LATER: Readonly<Record<string, string>> = {
   'differential/esi-markup.test.ts': 'parses many random documents',
   'differential/extensions.test.ts': 'calls each function of each extension',
   'differential/http2-machine.test.ts': 'plays machine.test.ts once more, over HTTP/2',
+  'differential/http2-scenarios.test.ts': 'plays the scenarios once more, over HTTP/2',
   'differential/matrix.test.ts': 'sends nine thousand requests',
   'differential/parameters.test.ts': 'sets each parameter to each value',
   'differential/scenarios-bodies.test.ts': 'waits for counters and for lives to end',

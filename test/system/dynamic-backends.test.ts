@@ -151,7 +151,7 @@ it('a program whose file cannot be read, or whose set is empty, does not load', 
     'dynamic.director x: tls has to be a backend of the program with .ssl = 1',
   );
   expect(await load('four', other('new x = dynamic.director(tls = s);'))).toContain(
-    'tls at port http: say port = "https"',
+    'tls at port http: use port = "https"',
   );
   expect(
     await load('five', other('new x = dynamic.director(port = "443", tls = s, via = plain);')),

@@ -117,6 +117,8 @@ describe('filters of a file', () => {
     expect([longer.body.toString(), field(longer, 'transfer-encoding')]).toEqual([made + made, 'chunked']);
     const part = await proxy.get('/made', { fields: { filters: 'upper range', range: 'bytes=4-8' } });
     expect([part.status, part.body.toString()]).toEqual([206, 'QUICK']);
+    const early = await proxy.get('/made', { fields: { filters: 'range upper', range: 'bytes=4-8' } });
+    expect([early.status, early.body.toString()]).toEqual([206, 'QUICK']);
     expect((await proxy.get('/made', { method: 'HEAD', ...naming('upper') })).body.length).toBe(0);
     expect((await proxy.get('/made', naming('bad'))).complete).toBe(false);
     await expect(proxy.get('/made', naming('no_such'))).rejects.toThrow('no response head');

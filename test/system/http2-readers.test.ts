@@ -100,8 +100,13 @@ it('get first what the origin calls urgent, of what waits for the same window', 
       client.send(windowUpdate(0, SMALL.length));
     }
   }
-  const before = client.frames.length;
+  // Others have used the window up before.
   const first = [client.begin('/small/blocker'), client.begin('/small/blocker')];
+  const got = (): number =>
+    client.frames.reduce((sum, { type, payload }) => sum + (type === FRAME.DATA ? payload.length : 0), 0);
+  const gotBefore = 10 * SMALL.length;
+  await client.until(() => got() === gotBefore + WINDOW, 'a window of bytes');
+  const before = client.frames.length;
   const usual = client.begin('/small/usual');
   const urgent = client.begin('/small/urgent');
   const all = [...first, usual, urgent];

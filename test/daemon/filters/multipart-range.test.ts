@@ -1,7 +1,7 @@
 // Several ranges as one body: whatever pieces come, and however slowly what comes out is taken.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { assembled } from '../../../daemon/http1/byte-parts.ts';
+import { assembled } from '../../harness/assembled-parts.ts';
 import { deliveryChain, Taking } from './filter-setup.ts';
 
 const BODY = Buffer.from(Array.from({ length: 2000 }, (_, i) => i % 251));
