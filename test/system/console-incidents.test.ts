@@ -127,9 +127,17 @@ const INCIDENTS: readonly Incident[] = [
   {
     name: 'the death of the worker',
     happen: async (proxy, round) => {
+      const answered = (): Promise<boolean> =>
+        proxy.get('/plain').then(
+          () => true,
+          () => false,
+        );
       const pid = proxy.workerPid();
-      if (round === 0 && pid !== null) process.kill(pid, 'SIGKILL');
-      await proxy.get('/plain').catch(() => undefined);
+      if (round === 0 && pid !== null) {
+        process.kill(pid, 'SIGKILL');
+        // "Running" on the screen is about this one then.
+        await until('the next worker', async () => proxy.workerPid() !== pid && (await answered()));
+      } else await answered();
     },
     keys: [],
     answer: /● running[\s\S]*died(: by a signal| signal=9)/,
