@@ -50,9 +50,10 @@ export class SliceTake {
     } else this.look();
   }
 
-  /** Whether it has failed because the store had no room for it. */
-  get lacksRoom(): boolean {
-    return this.wanted?.lacksRoom === true;
+  /** Whether it says nothing about the slice that it has failed: the store had no room for it, or it was another request's, whose
+   * fetch broke off, maybe on another thread, between the lookup and a look at what was found. */
+  get mayBeFetched(): boolean {
+    return this.wanted === null || this.wanted.lacksRoom;
   }
 
   /** Whether the origin has another version of the object. */

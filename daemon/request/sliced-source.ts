@@ -96,7 +96,7 @@ export class SlicedSource implements Source {
       else if (wasAhead) {
         this.hasFailedAhead = true;
         this.takeAgain(segment, 'awaited');
-      } else if (take.lacksRoom && this.broken !== segment.to) this.takeRest(segment);
+      } else if (take.mayBeFetched && this.broken !== segment.to) this.takeRest(segment);
       else this.send(take);
     };
     if (take.state === 'waiting') {
