@@ -1,7 +1,7 @@
 // The matrix of matrix.test.ts over HTTP/2 on both daemons, without what only HTTP/1 can ask. There are no exceptions.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installed, Sandbox } from '../harness/processes.ts';
-import { combinations, playMatrix } from './matrix.ts';
+import { linesOf, playMatrix, STATUSES } from './matrix.ts';
 import { CaseTimes } from './slow-machine.ts';
 
 describe.skipIf(!installed('varnishd'))('the matrix over HTTP/2 beside Varnishâ€™s daemon', () => {
@@ -24,12 +24,9 @@ describe.skipIf(!installed('varnishd'))('the matrix over HTTP/2 beside Varnishâ€
       expect(lines.some((line) => line.includes(part))).toBe(true);
   });
 
-  it.each([...new Set(combinations().map((c) => c.status))])('is the same for status %i', (status) => {
-    const mine = combinations().filter((c) => c.status === status);
-    const lines = (answer: (url: string) => readonly string[]): string[] =>
-      mine.flatMap((c) => answer(c.url).map((line) => `${JSON.stringify(c.fields)} ${line}`));
+  it.each(STATUSES)('is the same for status %i', (status) => {
     const played = (url: string): string[] =>
       times.allow(url, ours.get(url) ?? ['not played'], theirs.get(url) ?? []);
-    expect(lines(played)).toEqual(lines((url) => theirs.get(url) ?? []));
+    expect(linesOf(status, played)).toEqual(linesOf(status, (url) => theirs.get(url) ?? []));
   });
 });

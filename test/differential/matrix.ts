@@ -30,7 +30,9 @@ export interface Combination {
 }
 
 const SINCE = 'Thu, 01 Jan 2015 00:00:00 GMT';
-const STATUSES = [200, 201, 203, 204, 300, 301, 302, 303, 307, 308, 400, 404, 410, 414, 451, 500, 503, 599];
+export const STATUSES = [
+  200, 201, 203, 204, 300, 301, 302, 303, 307, 308, 400, 404, 410, 414, 451, 500, 503, 599,
+];
 
 const LIVES: Fields[] = [
   {},
@@ -112,6 +114,12 @@ export function combinations(): Combination[] {
     }
   }
   return out;
+}
+
+/** The lines of all combinations with a status, each with the fields of its origin's response. */
+export function linesOf(status: number, answer: (url: string) => readonly string[]): string[] {
+  const mine = combinations().filter((c) => c.status === status);
+  return mine.flatMap((c) => answer(c.url).map((line) => `${JSON.stringify(c.fields)} ${line}`));
 }
 
 function replyOf(c: Combination): Reply {
