@@ -477,7 +477,7 @@ export class OriginConnection implements Writer, InTurn {
 
   /** How the origin closed its side, once it has: NO_ERROR for an orderly close. */
   get endError(): SystemError {
-    return this.tls === null ? errorAtEnd(socketDescriptor(this.socket)) : this.tls.endError;
+    return this.ended ?? NO_ERROR;
   }
 
   private errorOf(error: NodeJS.ErrnoException): SystemError {
@@ -493,7 +493,8 @@ export class OriginConnection implements Writer, InTurn {
   }
 
   private onEnd(): void {
-    this.ended = this.endError;
+    // The kernel reports its error once.
+    this.ended = this.tls === null ? errorAtEnd(socketDescriptor(this.socket)) : this.tls.endError;
     if (this.state === AT.HEAD) this.fail('closed-before-head');
     else if (this.state === AT.BODY) this.bodyEnded();
     else if (this.state === AT.IDLE) this.fail('closed-before-head');

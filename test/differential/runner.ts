@@ -333,12 +333,13 @@ export async function playCases(
       return new Map(played.map((p) => [p.test.name, p.seen]));
     }
     for (const p of played) {
+      // Of each case, even if it does not count: a later one may have the port of its connection.
+      const sessions = p.player.ports.map((port) => groups.get(port)?.shift());
       if (p.seen.failure?.startsWith(ONLY_HTTP1)) {
         Object.assign(p.seen, { client: [], origin: [], log: [] });
         continue;
       }
-      p.seen.log = p.player.ports.flatMap((port) => {
-        const group = groups.get(port)?.shift();
+      p.seen.log = sessions.flatMap((group) => {
         if (group === undefined) return ['no session in the log for this connection'];
         const lines = hidePages(hideFrames(normaliseGroup(group, p.ids)), p.player.pages);
         return p.player.cut ? lines.map((l) => l.replace(/(ReqAcct .* H )\d+ H$/, '$1CUT H')) : lines;

@@ -144,6 +144,27 @@ it.each([0, 30])('an origin that resets a pipe after %i ms is seen to do so', as
   conn.close();
 });
 
+it('an origin whose reset of a pipe is read together with its last bytes is seen to do so', async () => {
+  let go: () => void = () => {};
+  const mayAnswer = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  origin.on('/tube-stopped', [{ hold: mayAnswer }, { send: 'HTTP/1.1 200 OK\r\n\r\nabc' }, { reset: true }]);
+  const conn = await ClientConnection.open(proxy.port);
+  conn.send(GET('/tube-stopped'));
+  await until('the origin is asked', () => origin.seen('/tube-stopped').length === 1);
+  process.kill(worker, 'SIGSTOP');
+  try {
+    go();
+    await until('the connection is reset', () => origin.openConnections === 0);
+  } finally {
+    process.kill(worker, 'SIGCONT');
+  }
+  const got = await conn.response().catch(() => null);
+  expect(got?.complete ?? false).toBe(false);
+  conn.close();
+});
+
 describe('an origin that comes and goes', () => {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T;
   const counts = { whole: 0, cut: 0, refused: 0, left: 0 };
