@@ -123,8 +123,13 @@ export class RunningProxy {
     return adminCommand(this.dir, (words[0] === '--' ? words.slice(1) : words).join(' '));
   }
 
-  /** Output of the log tool over what the ring holds. */
+  /** Output of the log tool over what the ring holds, with all that was answered before the call. */
   async log(...args: string[]): Promise<string> {
+    if (this.product === 'proxyd') await this.settled();
+    return this.#logSoFar(args);
+  }
+
+  async #logSoFar(args: readonly string[]): Promise<string> {
     if (this.product === 'proxyd') return readLog(this.dir, args);
     const done = await tool('varnish', 'log', ['-n', this.dir, '-d', ...args]);
     if (done.code !== 0) throw new Error(`log tool: exit ${done.code}, ${done.stderr}`);
@@ -135,7 +140,7 @@ export class RunningProxy {
   async logged(wanted: RegExp | string, ...args: string[]): Promise<string> {
     let last = '';
     return until(`in the log: ${wanted}`, async () => {
-      last = await this.log(...args);
+      last = await this.#logSoFar(args);
       const has = typeof wanted === 'string' ? last.includes(wanted) : wanted.test(last);
       return has ? last : null;
     }).catch((cause: unknown) => {
@@ -148,7 +153,7 @@ export class RunningProxy {
   async requestsLogged(count: number): Promise<void> {
     let found = { requests: 0, open: ['all'] };
     await until(`${count} requests in the log`, async () => {
-      found = transactionsOf(await this.log('-g', 'raw', '-i', 'Begin,Link,End'));
+      found = transactionsOf(await this.#logSoFar(['-g', 'raw', '-i', 'Begin,Link,End']));
       return found.requests >= count && found.open.length === 0;
     }).catch((cause: unknown) => {
       throw new Error(`${found.requests} of ${count} requests in the log, without end: ${found.open}`, {
