@@ -60,6 +60,7 @@ export type NotedAs = Omit<NotedEvent, 'text'>;
 export const RATED = [
   'MAIN.uptime',
   'MAIN.client_req',
+  'MAIN.client_req_again',
   'MAIN.busy_wakeup',
   'MAIN.cache_hit',
   'MAIN.cache_miss',

@@ -160,10 +160,9 @@ export class DaemonEntity extends Entity {
     const { status, body } = await this.#ask('start');
     if (status !== OK) this.fail(`CLI start command failed: ${status} ${body}`);
     await this.waitRunning();
-    for (const hook of this.product.hooks) {
-      const answer = await this.#ask(hook);
-      if (answer.status !== OK && this.product.hasDebugging) this.fail(`CLI ${hook} failed: ${answer.body}`);
-    }
+    const hook = await this.product.firstId((command) => this.#ask(command));
+    const answer = await this.#ask(hook);
+    if (answer.status !== OK && this.product.hasDebugging) this.fail(`CLI ${hook} failed: ${answer.body}`);
     for (const [i, { name, host, port, socket }] of this.#listens.entries()) {
       if (i === 0) this.#defineAddress('', host, port, socket);
       this.#defineAddress(`${name}_`, host, port, socket);

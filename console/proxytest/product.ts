@@ -34,8 +34,8 @@ export interface Product {
   control(directory: string): Promise<Control>;
   /** The reader of the log, and the option that has it write its process id once it is attached. */
   log(directory: string): Tool;
-  /** Commands after each start. */
-  readonly hooks: readonly string[];
+  /** The command after each start that makes 1000 the next id. */
+  firstId(ask: (command: string) => Promise<{ readonly body: string }>): Promise<string>;
   /** Whether commands and parameters for debugging exist: those that do not have no effect. */
   readonly hasDebugging: boolean;
   /** The text of an error in a program must be in the answer; false: that it is refused is enough. */
@@ -140,7 +140,10 @@ export const PROXYD: Product = {
     const { program, args } = node('dist/console/bin/proxylog.js');
     return { program, args: [...args, '-n', directory] };
   },
-  hooks: ['debug.xid 999'],
+  async firstId(ask) {
+    const { body } = await ask('param.show varnish_release');
+    return `debug.xid ${/Value is: 9/.test(body) ? 1000 : 999}`;
+  },
   hasDebugging: false,
   hasVarnishErrors: false,
   inline: (name, program) => `vcl.inline ${name} ${quoted(program)}`,
@@ -231,11 +234,11 @@ export function makeVarnish(): Product {
       };
     },
     log: (directory) => ({ program: 'varnishlog', args: ['-n', directory] }),
-    get hooks() {
+    async firstId() {
       const [major = 0, minor = 0] = release().split('.').map(Number);
       // The next id since 7.3, the last one before.
       const isNew = major > 7 || (major === 7 && minor >= 3);
-      return [`debug.xid ${isNew ? 1000 : 999}`];
+      return `debug.xid ${isNew ? 1000 : 999}`;
     },
     hasDebugging: true,
     hasVarnishErrors: true,

@@ -11,11 +11,12 @@ import { ok } from './reply.ts';
 import { STORAGE_COMMANDS } from './storage-commands.ts';
 import type { WorkerHandler, WorkerHandlers, WorkerServices } from './worker-services.ts';
 
-/** Shows the last id, or sets it, with any release: scripts count on 1000 after `debug.xid 999`. Ids are not allocated in
- * chunks, whatever size the command names. */
+/** Shows an id, or sets it: the last one, or the next with newer releases. Ids are not allocated in chunks, whatever size
+ * the command names. */
 const xid: WorkerHandler = (worker, { args: [text, chunk = '1'] }) => {
-  const shown = Number(text ?? worker.lastVxid());
-  if (text !== undefined) worker.setNextVxid(shown + 1);
+  const ahead = worker.changes.nextId ? 0 : 1;
+  const shown = Number(text ?? worker.lastVxid() + 1 - ahead);
+  if (text !== undefined) worker.setNextVxid(Math.max(shown + ahead, 1));
   return ok(`XID is ${shown} chunk ${chunk}`);
 };
 

@@ -172,7 +172,7 @@ export const DIFFERENCES: readonly Difference[] = [
     'With Node 20 the name of an abstract socket (`-a @name`, `.path = "@name"`) is filled up with zero bytes to 107; the other side has to do the same. Node 26 uses names as they are.',
     'The runtime binds and connects so.'),
   row(OPERATION, 'Transaction ids',
-    'They start over after 1073741823, and `debug.xid` takes no larger one. Varnish 7.7 counts on. Its `debug.xid 1000` makes the next id 1000; here, as in 7.1, `debug.xid 999` does.',
+    'They start over after 1073741823 with any `varnish_release`, and `debug.xid` takes no larger one. Varnish counts on since 7.3.',
     'The log keeps the file format of 7.1, whose records have 30 bits for them.'),
 
   row(TOOLS, 'Software that links the libraries of Varnish',

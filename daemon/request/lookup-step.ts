@@ -73,8 +73,10 @@ export function lookup(req: Request): Step<Request> {
           req.onAbort = null;
           req.wokenByFailure = failed;
           stats.busy_wakeup++;
-          // As in Varnish: it comes in again.
-          stats.client_req++;
+          if (core.countsAgain) {
+            stats.client_req++;
+            stats.client_req_again++;
+          }
           req.resume(req.aborted ? RESET : LOOKUP);
         },
       });

@@ -27,8 +27,7 @@ export class ThreadRow {
 
   update(): void {
     const { values, main, wrk, facts } = this;
-    // Requests that waited for another one's fetch were counted again when they resumed, as in Varnish.
-    values.requests = main.client_req - main.busy_wakeup;
+    values.requests = main.client_req - main.client_req_again;
     values.connections = main.sess_conn;
     values.connections_open = facts.sessions();
     values.loop_busy = wrk.loop_busy;

@@ -60,6 +60,10 @@ export interface Core {
   readonly tracesAll: boolean;
   /** Whether malformed requests have a ReqStart record (varnish_release). */
   readonly logsMalformedStart: boolean;
+  /** Whether errors of HTTP/2 are SessError records (varnish_release). */
+  readonly logsSessionErrors: boolean;
+  /** Whether client_req counts requests again that have waited for a fetch (varnish_release). */
+  readonly countsAgain: boolean;
   /** The lenient_lf feature. */
   readonly lenientLf: boolean;
   /** Whether HTTP/2 is spoken where a client without TLS of ours begins with its preface (feature +http2). */

@@ -122,6 +122,8 @@ export abstract class WorkerCore implements Core {
   http2Tls = true;
   logsResets = true;
   logsMalformedStart = false;
+  logsSessionErrors = false;
+  countsAgain = true;
   readonly ticketKeys = new TicketKeys();
   readonly tls: TlsServices = {
     contexts: new ServerContexts(this.ticketKeys),
@@ -321,6 +323,8 @@ export abstract class WorkerCore implements Core {
     this.http2Tls = !allParams.featureDenied('http2');
     this.logsResets = allParams.feature('vcl_req_reset');
     this.logsMalformedStart = allParams.changes.malformedStart;
+    this.logsSessionErrors = allParams.changes.sessionErrors;
+    this.countsAgain = !allParams.changes.countsOnce;
     this.esi.set((bit) => allParams.feature(bit));
     this.responseLimits = responseHeadLimits(allParams);
     Object.assign(this.cacheLimits, limitsOfCache(allParams));

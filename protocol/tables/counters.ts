@@ -83,6 +83,7 @@ export const MAIN_COUNTERS = [
   row('client_req_400', 'c', 'i', 'info', 'Requests refused as malformed (400)'),
   row('client_req_417', 'c', 'i', 'info', 'Requests refused for their Expect field (417)'),
   row('client_req', 'c', 'i', 'info', 'Well-formed client requests'),
+  row('client_req_again', 'c', 'i', 'diag', 'Requests that client_req counted again as they resumed after a wait (busy_wakeup)'),
   row('http1_absolute_form', 'c', 'i', 'info', 'HTTP/1 requests with an absolute URL as target'),
   row('esi_req', 'c', 'i', 'info', 'ESI subrequests'),
   row('cache_hit', 'c', 'i', 'info', 'Lookups that found a usable object'),

@@ -112,7 +112,7 @@ export const TAGS = [
   { name: 'H2TxBody', flags: ['binary', 'hex'], help: 'HTTP/2 frame payload sent' },
   { name: 'HitMiss', flags: [], help: 'A hit-for-miss mark was found: its id and remaining ttl' },
   { name: 'Filters', flags: [], help: 'Body filters in use' },
-  { name: 'SessError', flags: [], help: 'Accepting a connection failed', written: false },
+  { name: 'SessError', flags: [], help: 'A client broke the rules of HTTP/2, with varnish_release=9.0; in Varnish also: accepting a connection failed' },
   { name: 'VCL_use', flags: [], help: 'The config program a task runs' },
   { name: 'Notice', flags: [], help: 'An unusual but handled situation' },
   { name: 'VdpAcct', flags: [], help: 'Calls and bytes of a delivery filter' },

@@ -6,7 +6,7 @@ import { unwrittenTags, unwrittenText } from '../../queries/unwritten-tags.ts';
 
 it.each([
   [{ query: 'Witness ~ x' }, ['Witness']],
-  [{ query: 'ReqURL ~ x or not (SessError and vxid > 1)' }, ['SessError']],
+  [{ query: 'ReqURL ~ x or not (WorkThread and vxid > 1)' }, ['WorkThread']],
   [{ query: 'Wi* ~ x' }, ['Witness']],
   [{ query: 'ReqURL' }, []],
   // One of the tags is written.
@@ -24,7 +24,7 @@ it.each([
 it('says it in a sentence', () => {
   expect(unwrittenText([])).toBeNull();
   expect(unwrittenText(['Witness'])).toMatch(/^Witness: proxyd never writes this tag/);
-  expect(unwrittenText(['Witness', 'SessError'])).toMatch(/^Witness, SessError: .* these tags/);
+  expect(unwrittenText(['Witness', 'WorkThread'])).toMatch(/^Witness, WorkThread: .* these tags/);
 });
 
 /** Tags that no line of the daemon names: an offset from the family's first is all that is written of them. */

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ClientConnection, requestText } from '../harness/http-client.ts';
+import { FRAME, frame, PREFACE, settingsFrame } from '../harness/http2-frames.ts';
 import { Origin, respond } from '../harness/origin.ts';
 import { run, Sandbox, until } from '../harness/processes.ts';
 import { backendProgram, ROOT, type RunningProxy, startProxy } from '../harness/proxy.ts';
@@ -44,6 +45,7 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
         default_grace: '0',
         default_keep: '0',
         timeout_idle: '60',
+        feature: '+http2',
       },
     });
     for (let i = 0; i < 3; i++) await proxy.get('/pass', { fields: { 'X-Kind': 'asked' } });
@@ -151,11 +153,49 @@ describe.each(['7.1', '9.0'])('with varnish_release=%s', (release) => {
     }
   });
 
-  it('has the id after the one that debug.xid sets next, as scripts of both releases expect', async () => {
-    expect((await proxy.adm('debug.xid', '5000')).stdout).toContain('XID is 5000');
+  it(`has the id ${newer ? 'set' : 'after the one set'} by debug.xid next`, async () => {
+    expect((await proxy.adm('debug.xid', newer ? '5000' : '4999')).stdout).toContain('XID is ');
     const answer = await proxy.get('/again');
-    // The session is 5001.
-    expect(answer.fields.find(([name]) => name === 'X-Proxy-Id')?.[1]).toMatch(/^5002( |$)/);
+    // The session is 5000.
+    expect(answer.fields.find(([name]) => name === 'X-Proxy-Id')?.[1]).toMatch(/^5001( |$)/);
+    expect((await proxy.adm('debug.xid')).stdout).toContain(`XID is ${newer ? 5002 : 5001} `);
+  });
+
+  it(`names broken rules of HTTP/2 in ${newer ? 'SessError' : 'Error'}`, async () => {
+    await exchange(
+      { port: proxy.port },
+      Buffer.concat([PREFACE, settingsFrame(), frame(FRAME.PING, 0, 0, 'abc')]),
+    );
+    const log = await proxy.logged(/FRAME_SIZE_ERROR/, '-g', 'raw', '-i', 'Error,SessError');
+    expect(log).toMatch(
+      newer
+        ? / SessError +c H2: FRAME_SIZE_ERROR: PING of 3 bytes\n/
+        : / Error +c HTTP\/2 FRAME_SIZE_ERROR: PING of 3 bytes\n/,
+    );
+  });
+
+  it(`counts requests that waited for the fetch of another ${newer ? 'once' : 'again'}`, async () => {
+    const before = await proxy.counters();
+    const rise = (after: Readonly<Record<string, number>>, name: string): number =>
+      (after[name] ?? 0) - (before[name] ?? 0);
+    let open = (): void => {};
+    const hold = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    origin.on('/slow', [{ hold }, ...respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello')]);
+    const asked = origin.seen('/slow').length;
+    const first = proxy.get('/slow');
+    await until('the fetch', () => origin.seen('/slow').length > asked);
+    const second = proxy.get('/slow');
+    await proxy.counterReaches('MAIN.busy_sleep', (before['MAIN.busy_sleep'] ?? 0) + 1);
+    open();
+    await Promise.all([first, second]);
+    await proxy.counterReaches('MAIN.busy_wakeup', (before['MAIN.busy_wakeup'] ?? 0) + 1);
+    const after = await proxy.counters();
+    expect(rise(after, 'MAIN.client_req')).toBe(newer ? 2 : 3);
+    expect(rise(after, 'MAIN.client_req_again')).toBe(newer ? 0 : 1);
+    // Of the one thread that this daemon has.
+    expect(rise(after, 'THR.0.requests')).toBe(2);
   });
 
   it(`${newer ? 'refuses' : 'takes'} a ban of a header without a name, and says ${newer ? 'only' : 'also'} that a quote is open`, async () => {

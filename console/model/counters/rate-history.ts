@@ -11,15 +11,16 @@ const COARSE_STEP = 10;
 /** Steps without a sample that are a gap: the daemon did not run, or kept no samples. */
 const HOLE = 5;
 
-/** Requests of clients. The counter counts a request that waited for the fetch of another twice, here and in Varnish
- * up to 7.1.1: it is looked up again. Varnish 7.7.0 counts it once; the first such release is unknown, and taken to
- * be the one that changed its log. @param version as the daemon reports it */
-export function requestsOf(
-  of: (name: 'MAIN.client_req' | 'MAIN.busy_wakeup') => number,
-  version: string,
-): number {
-  const [, major = 0, minor = 0] = (/^varnish-(\d+)\.(\d+)/.exec(version) ?? []).map(Number);
-  const again = major * 1000 + minor >= 7003 ? 0 : of('MAIN.busy_wakeup');
+type Counted = 'MAIN.client_req' | 'MAIN.client_req_again' | 'MAIN.busy_wakeup';
+
+/** Requests of clients. Before 7.2 Varnish counts a request again each time that it has waited for the fetch of another;
+ * this project's daemon does so unless it follows a newer release, and says how many it counted again.
+ * @param version as the daemon reports it */
+export function requestsOf(of: (name: Counted) => number, version: string): number {
+  const varnish = /^varnish-(\d+)\.(\d+)/.exec(version);
+  if (varnish === null) return Math.max(0, of('MAIN.client_req') - of('MAIN.client_req_again'));
+  const [, major = 0, minor = 0] = varnish.map(Number);
+  const again = major * 1000 + minor >= 7002 ? 0 : of('MAIN.busy_wakeup');
   return Math.max(0, of('MAIN.client_req') - again);
 }
 

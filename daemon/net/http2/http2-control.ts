@@ -307,12 +307,19 @@ export abstract class Http2Control implements FrameUser {
   /** An error of the connection (RFC 9113 section 5.4.1): sends GOAWAY, logs the error and closes. */
   protected fail(code: ErrorCode, words: string, reason: CloseReason | null = null): void {
     if (this.isOver) return;
-    const { core, owner } = this;
+    const { core } = this;
     core.stats.h2_goaway++;
     const [counter, usual] = ENDS.get(code) ?? ANOTHER_END;
     core.stats[counter]++;
-    owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: ${words}`);
+    this.logError(code, words);
     this.end(code, reason ?? usual, words);
+  }
+
+  protected logError(code: ErrorCode, words: string): void {
+    const { core, owner } = this;
+    const text = `${codeName(code)}: ${words}`;
+    if (core.logsSessionErrors) owner.log.put(Tag.SessError, `H2: ${text}`);
+    else owner.log.put(Tag.Error, `HTTP/2 ${text}`);
   }
 
   /** Ends the connection with a last frame; requests that are under way are given up. */

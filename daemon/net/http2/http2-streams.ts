@@ -3,11 +3,9 @@
 //
 // Caution: any call into a stream may end it, and any error the connection.
 
-import { Tag } from '../../../protocol/tables/tags.ts';
 import { keep, type LentBytes } from '../../http1/lent-bytes.ts';
 import {
   CODE,
-  codeName,
   type ErrorCode,
   FIRST_FRAME_SIZE,
   FLAG,
@@ -426,8 +424,8 @@ export abstract class Http2Streams extends Http2Control implements StreamHost, B
 
   /** An error of a stream (RFC 9113 section 5.4.2): the client has broken a rule, and its request ends. */
   private streamError(id: number, code: ErrorCode, words: string): void {
-    const { core, owner } = this;
-    if (words !== '') owner.log.put(Tag.Error, `HTTP/2 ${codeName(code)}: stream ${id}: ${words}`);
+    const { core } = this;
+    if (words !== '') this.logError(code, `stream ${id}: ${words}`);
     core.stats.h2_rst_sent++;
     const stream = this.streams.get(id);
     const begun = stream?.tHead ?? this.now();

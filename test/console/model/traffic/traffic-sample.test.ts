@@ -273,7 +273,7 @@ function byHand(): {
     start: (events) => {
       daemon = events;
       events.counters(
-        ['MAIN.uptime', 'MAIN.client_req', 'MAIN.busy_wakeup'].map((name) => ({
+        ['MAIN.uptime', 'MAIN.client_req', 'MAIN.client_req_again'].map((name) => ({
           name,
           flag: 'c',
           format: 'i',
@@ -355,7 +355,7 @@ it('counts a request once that waited for the fetch of another, which the counte
   expect([session.traffic.share(), session.requests.slices(2, 1, 1).mean[0]]).toEqual([1, 10]);
   const at = (seconds: number, ...counted: number[]) => ({
     at: seconds,
-    names: ['MAIN.uptime', 'MAIN.client_req', 'MAIN.busy_wakeup'],
+    names: ['MAIN.uptime', 'MAIN.client_req', 'MAIN.client_req_again'],
     values: Float64Array.from([seconds, ...counted]),
   });
   const rates = new RateHistory();

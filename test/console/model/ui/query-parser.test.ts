@@ -9,9 +9,9 @@ describe('checkQuery', () => {
   });
 
   it('remarks on what is right and yet can match nothing', () => {
-    expect(checkQuery('SessError ~ x')).toMatchObject({
+    expect(checkQuery('Witness ~ x')).toMatchObject({
       ok: true,
-      note: expect.stringMatching(/^SessError: /),
+      note: expect.stringMatching(/^Witness: /),
     });
   });
 
