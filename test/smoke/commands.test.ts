@@ -19,7 +19,7 @@ let address: string;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
   secret = box.path('secret');
   writeFileSync(secret, 'open sesame\n', { mode: 0o600 });
   proxy = await startProxy(box, {

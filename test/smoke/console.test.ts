@@ -16,7 +16,7 @@ describe.skipIf(missing)('the console', () => {
 
   beforeAll(async () => {
     origin = await Origin.start();
-    origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+    origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
     [proxy, terminal] = await Promise.all([
       startProxy(box, { program: backendProgram(origin.port) }),
       TestTerminal.open(box, 100, 30),

@@ -10,7 +10,7 @@ let proxy: RunningProxy;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
   origin.on('/private', respond('200 OK', { 'Cache-Control': 'private' }, 'mine\n'));
   proxy = await startProxy(box, {
     program: backendProgram(

@@ -16,7 +16,7 @@ describe.skipIf(NATS_MISSING !== null)('a fleet', () => {
   beforeAll(async () => {
     const nats = await NatsServer.start(box);
     origin = await Origin.start();
-    origin.on('*', (_request, n) => respond('200 OK', { 'Cache-Control': 'max-age=100' }, `v${n}`));
+    origin.on('*', (_request, n) => respond('200 OK', { 'Cache-Control': 'max-age=100000' }, `v${n}`));
     const program = `vcl 4.1;
 import fleet;
 backend default { .host = "127.0.0.1"; .port = "${origin.port}"; }

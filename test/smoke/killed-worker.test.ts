@@ -12,7 +12,7 @@ let proxy: RunningProxy;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
   const program = backendProgram(origin.port, 'sub vcl_deliver { set resp.http.says = "boot"; }');
   proxy = await startProxy(box, { program, params: { default_grace: '33' } });
 });

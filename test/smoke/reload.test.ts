@@ -21,7 +21,7 @@ const list = async (): Promise<string[]> =>
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'stored'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'stored'));
   proxy = await startProxy(box, { program: says('boot') });
 });
 afterAll(async () => {

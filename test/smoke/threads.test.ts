@@ -34,7 +34,7 @@ export const extension = {
 `,
   );
   origin = await Origin.start();
-  origin.on('*', (_request, n) => respond('200 OK', { 'Cache-Control': 'max-age=100' }, `v${n}`));
+  origin.on('*', (_request, n) => respond('200 OK', { 'Cache-Control': 'max-age=100000' }, `v${n}`));
   proxy = await startProxy(box, {
     program: backendProgram(
       origin.port,

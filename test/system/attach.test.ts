@@ -14,7 +14,7 @@ let proxy: RunningProxy;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
   origin.on('/broken', respond('500 Internal Server Error', {}, 'no\n'));
   proxy = await startProxy(box, { program: backendProgram(origin.port) });
 });

@@ -27,7 +27,7 @@ const stat = (...args: string[]) => tool('proxyd', 'stat', ['-n', proxy.dir, ...
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
   origin.on('/probe', [...respond('200 OK', {}, 'fine'), { close: true }]);
   const probed = `backend p_1 { .host = "127.0.0.1"; .port = "${origin.port}";
     .probe = { .url = "/probe"; .interval = 300s; .initial = 0; .window = 1; .threshold = 1; } }

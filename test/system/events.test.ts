@@ -13,7 +13,7 @@ let healthy = true;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
   origin.on('/health', () => [...respond(healthy ? '200 OK' : '503 Oops'), { close: true }]);
   const program = `vcl 4.1;
 import std;

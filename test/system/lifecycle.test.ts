@@ -13,7 +13,7 @@ let origin: Origin;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
 });
 afterAll(async () => {
   await box.dispose();

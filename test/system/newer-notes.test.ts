@@ -15,7 +15,7 @@ let proxy: RunningProxy;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello'));
   origin.on('/page', respond('200 OK', {}, '<p>1<esi:include src="/fragment"/>2'));
   origin.on('/silent', [{ close: true }]);
   origin.on('/hangs', [{ wait: 1500 }, { close: true }]);

@@ -11,7 +11,7 @@ let proxy: RunningProxy;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100', Vary: 'X-Kind' }, 'hello'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000', Vary: 'X-Kind' }, 'hello'));
   origin.on('/private', respond('200 OK', { 'Cache-Control': 'private' }, 'hello'));
   const params = { worker_threads: '1', ban_lurker_sleep: '0', default_grace: '1m' };
   proxy = await startProxy(box, { program: backendProgram(origin.port), params });

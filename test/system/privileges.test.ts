@@ -20,7 +20,7 @@ const own = userAccount(servant) ?? { uid: -1, gid: -1 };
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
 });
 afterAll(async () => {
   await box.dispose();

@@ -17,7 +17,7 @@ let paths = 0;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'fine\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'fine\n'));
   proxy = await startProxy(box, {
     program: backendProgram(
       origin.port,

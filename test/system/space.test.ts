@@ -29,7 +29,7 @@ if (!can) console.warn('tests of small file systems are skipped: none can be mou
 let origin: Origin;
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
 });
 afterEach(() => {
   for (const path of mounts.splice(0)) spawnSync('umount', ['-l', path]);

@@ -21,7 +21,7 @@ let env: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
   const shims = box.path('bin');
   mkdirSync(shims);
   for (const name of ['adm', 'stat'])

@@ -28,7 +28,7 @@ async function ask(c: number): Promise<void> {
 
 beforeAll(async () => {
   origin = await Origin.start();
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
   proxy = await startProxy(box, {
     program: backendProgram(origin.port, 'sub vcl_recv { if (req.url ~ "^/pass") { return (pass); } }'),
     params: { worker_threads: String(THREADS), timeout_idle: '60' },

@@ -104,7 +104,7 @@ const root = process.geteuid?.() === 0 && installed('setpriv');
 const adm = groupId('adm');
 
 it.skipIf(adm === null || !root)('the lines of the units do what they are for', async () => {
-  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+  origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
   const places: [string, string][] = [
     ['/etc/proxyd/default.vcl', box.path('vcl')],
     ['/run/proxyncsa', box.path('ncsa')],

@@ -44,7 +44,7 @@ sub vcl_recv {
 
   beforeAll(async () => {
     origin = await Origin.start();
-    origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+    origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
     origin.on(
       '/cookie',
       respond('200 OK', { 'Cache-Control': 'max-age=100', 'Set-Cookie': 'a=1' }, 'hello\n'),

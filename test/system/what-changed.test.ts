@@ -22,7 +22,7 @@ describe.skipIf(missing)('what changed', () => {
 
   beforeAll(async () => {
     origin = await Origin.start();
-    origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100' }, 'hello\n'));
+    origin.on('*', respond('200 OK', { 'Cache-Control': 'max-age=100000' }, 'hello\n'));
     // Half an hour of a manager that was there before: a hundred requests a second, and ten in the last minute.
     const dir = join(box.dir, 'daemon');
     mkdirSync(dir, { mode: 0o700 });
