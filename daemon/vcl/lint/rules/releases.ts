@@ -183,6 +183,11 @@ function* settings(view: ProgramView, name: string, isMeant: (s: Statement & { k
   }
 }
 
+/** Where pages are parsed for includes. */
+function pages(view: ProgramView): Generator<Span> {
+  return settings(view, 'beresp.do_esi', ({ value }) => !isZero(value));
+}
+
 function* zeroSettings(view: ProgramView, names: readonly string[]): Generator<Span> {
   for (const name of names) yield* settings(view, name, ({ value }) => isZero(value));
 }
@@ -255,7 +260,7 @@ function* leftmost(e: Parameters<typeof constantText>[0]): Generator<string> {
 const TOUCHES: Readonly<Partial<Record<ChangeName, Touches>>> = {
   requestVia: (view) => uses(view, VIA),
   idSums: (view) => sums(view, ['req.xid', 'bereq.xid', 'sess.xid']),
-  esiLevelInLog: (view) => settings(view, 'beresp.do_esi', () => true),
+  esiLevelInLog: pages,
   foldedAcls: logged,
   unknownMethods,
   targetForm: (view) => settings(view, 'req.url', isNoPath),
@@ -272,7 +277,8 @@ const TOUCHES: Readonly<Partial<Record<ChangeName, Touches>>> = {
   emptyBodies: (view) => first(returns(view, 'pass')),
   requestBodyFailures: (view) => calls(view, 'std.cache_req_body'),
   keptBodyDropped: (view) => unsets(view, 'bereq.body'),
-  fragmentStatuses: (view) => settings(view, 'beresp.do_esi', () => true),
+  fragmentStatuses: pages,
+  depthFails: pages,
 };
 
 /** A rule a change that programs can meet: its slug is the change's name. */

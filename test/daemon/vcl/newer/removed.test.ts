@@ -224,7 +224,13 @@ describe('the lint', () => {
       [
         [4, 'release-esi-level-in-log'],
         [4, 'release-fragment-statuses'],
+        [4, 'release-depth-fails'],
       ],
+    ],
+    [
+      'no pages where includes are switched off',
+      'sub vcl_recv { return (hash); } sub vcl_backend_response { set beresp.do_esi = false; }',
+      [],
     ],
     [
       'requests that pass, once',
