@@ -13,6 +13,10 @@ import type { ChunkBytes, Slab } from './slab.ts';
 const EXTENT_HEADER = 8;
 /** Smallest extent for a body of unknown length. */
 const FIRST_GUESS = 4096;
+/** Bodies of this many pages begin with a small part of one. The system clears unused memory two megabytes at a time, at the
+ * first byte that is written there: many slices that begin at once would wait for pages that only their later bytes need. */
+const LARGE = 4;
+const FIRST_PART = 1 / 8;
 /** Smallest leftover block worth an extent in a full store. */
 const LEAST_LEFTOVER = 128;
 /** Fewer bytes are faster copied without alignment. */
@@ -243,7 +247,9 @@ function newExtent(slab: Slab, transfer: Transfer, pending: number, length: numb
   const rest = Math.max(pending, transfer.expected - length, 0);
   const wanted = transfer.expected > length ? rest : Math.max(pending, FIRST_GUESS, length);
   const classes = slab.classes;
-  let bytes = Math.min(wanted + EXTENT_HEADER, classes.pageSize);
+  const first = classes.pageSize * FIRST_PART;
+  const isSmall = length + pending + EXTENT_HEADER <= first && wanted >= LARGE * classes.pageSize;
+  let bytes = isSmall ? first : Math.min(wanted + EXTENT_HEADER, classes.pageSize);
   // Two extents waste less than one when the class above is much too large.
   if (bytes > 1024 && classes.wasteful(bytes)) bytes = classes.sizes[classes.floor(bytes)] as number;
   const extent = room(bytes, Math.min(bytes, LEAST_LEFTOVER));

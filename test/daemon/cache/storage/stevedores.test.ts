@@ -73,3 +73,21 @@ describe('storages', () => {
     expect(storages.stats('none')).toBeNull();
   });
 });
+
+describe('a large body in a large store', () => {
+  it('takes room for its first bytes only, until more come, and is whole', () => {
+    const b = new Bench([spec('s0', 2048)]);
+    const bytes = Buffer.alloc(4 * MB, 'the bytes of a slice ');
+    const [, out] = b.lookup('/film');
+    b.prepare(out.busy, 1, bytes, {});
+    const { filling, storages } = b.cache;
+    const taken = (): number => storages.stats('s0')?.g_bytes as number;
+    expect(filling.append(out.busy, bytes, 0, 16 << 10)).toBe(true);
+    expect(taken()).toBeLessThan(40 << 10);
+    for (let at = 16 << 10; at < bytes.length; at += 16 << 10)
+      expect(filling.append(out.busy, bytes, at, at + (16 << 10))).toBe(true);
+    expect(taken()).toBeLessThan(bytes.length * 1.08);
+    filling.finish(out.busy);
+    expect(b.body(out.busy).equals(bytes)).toBe(true);
+  });
+});
