@@ -18,6 +18,7 @@ import type { Request } from '../transaction/request.ts';
 import { ObjectWait } from '../transaction/store-flow.ts';
 import { asParts, isFarAhead } from './far-range.ts';
 import { firstPart } from './first-part.ts';
+import { takeFirst } from './first-slice.ts';
 import { DELIVER, FAIL, FETCH, inClientState, PASS, RESET, RESTART, SYNTH } from './request-steps.ts';
 
 /** The records of a builtin vcl_hit. */
@@ -36,7 +37,7 @@ export function hit(req: Request): Step<Request> {
   if (req.attempt.busyOc === 0 && req.programRef?.plainHit === true && !traced) {
     req.log.putConstant(PLAIN);
     countHit(req);
-    return isFarAhead(req) ? fetchRange(req) : DELIVER;
+    return isFarAhead(req) ? fetchRange(req) : takeFirst(req);
   }
   ctx.now = req.attempt.tStart;
   // The program sees this hit counted.
@@ -50,7 +51,7 @@ function afterHit(req: Request, ret: ReturnCode): Step<Request> {
   if (ret === RETURN.deliver) {
     countHit(req);
     if (isFarAhead(req)) return fetchRange(req);
-    return req.attempt.busyOc === 0 ? DELIVER : refresh(req);
+    return req.attempt.busyOc === 0 ? takeFirst(req) : refresh(req);
   }
   if (req.attempt.busyOc !== 0) core.cache.references.deref(req.attempt.busyOc);
   req.attempt.busyOc = 0;

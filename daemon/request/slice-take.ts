@@ -8,16 +8,11 @@ import { type PartFacts, partKey, type Segment } from '../cache/part-facts.ts';
 import { startFetch } from '../fetch/fetch-machine.ts';
 import { type SlicedObject, type Urgency, WantedPart } from '../fetch/wanted-part.ts';
 import type { Request } from '../transaction/request.ts';
+import type { SliceCounts, SliceInHand } from '../transaction/request-attempt.ts';
 import { ObjectWait } from '../transaction/store-flow.ts';
 import { partOf } from './first-part.ts';
 
-/** How the slices of a delivery were come by. */
-export interface SliceCounts {
-  hits: number;
-  fetched: number;
-}
-
-export class SliceTake {
+export class SliceTake implements SliceInHand {
   readonly segment: Segment;
   state: 'waiting' | 'there' | 'failed' = 'waiting';
   /** The slice, as soon as it can be read; held until drop(). */
@@ -54,6 +49,11 @@ export class SliceTake {
    * fetch broke off, maybe on another thread, between the lookup and a look at what was found. */
   get mayBeFetched(): boolean {
     return this.wanted === null || this.wanted.lacksRoom;
+  }
+
+  /** Whether its object was taken out of the cache: it is another one, or has no slices any more. */
+  get isGone(): boolean {
+    return this.wanted?.verdict === 'changed' || this.wanted?.verdict === 'unusable';
   }
 
   /** Whether the origin has another version of the object. */

@@ -9,9 +9,10 @@ import type { Abort, Room, Sink, Source, Writer } from '../flow/flow.ts';
 import { NOTHING, type Piece } from '../flow/piece.ts';
 import type { Span } from '../http1/range.ts';
 import type { Request } from '../transaction/request.ts';
+import type { SliceCounts, SliceInHand } from '../transaction/request-attempt.ts';
 import { StoreSource } from '../transaction/store-flow.ts';
 import { partOf } from './first-part.ts';
-import { type SliceCounts, SliceTake } from './slice-take.ts';
+import { SliceTake } from './slice-take.ts';
 
 const NOWHERE = { from: 0, to: 0 };
 
@@ -22,15 +23,15 @@ export class SlicedSource implements Source {
   private readonly req: Request;
   private readonly part: PartFacts;
   private readonly spans: Span[];
-  private readonly counts: SliceCounts = { hits: 0, fetched: 0 };
+  private readonly counts: SliceCounts;
   private readonly first: number;
   private last = 0;
   private sink: Sink | null = null;
   private state: State = 'new';
   private at: number;
   private to: number;
-  private take: SliceTake | null = null;
-  private ahead: SliceTake | null = null;
+  private take: SliceInHand | null = null;
+  private ahead: SliceInHand | null;
   /** The slice to ask for once the body has come to `aheadFrom`, an eighth of what is wanted of the current one. */
   private wantedAhead: Segment | null = null;
   private aheadFrom = 0;
@@ -44,6 +45,9 @@ export class SlicedSource implements Source {
   constructor(req: Request, part: PartFacts, spans: readonly Span[]) {
     this.req = req;
     this.part = part;
+    this.counts = req.attempt.slices;
+    this.ahead = req.attempt.firstSlice;
+    req.attempt.firstSlice = null;
     this.spans = spans.map(({ from, to }) => ({ from, to: Math.min(to, part.total) }));
     const span = this.spans.shift() as Span;
     this.at = span.from;
@@ -72,13 +76,14 @@ export class SlicedSource implements Source {
   }
 
   private next(): void {
+    const isFirst = this.state === 'new';
     this.state = 'taking';
     const { part, at, to } = this;
     const segment = segmentAt(part, at, to);
     const take =
       this.ahead?.segment.index === segment.index ? this.ahead : this.takeSlice(segment, 'awaited');
-    const wasAhead = take === this.ahead;
-    if (!wasAhead) this.ahead?.drop();
+    const wasAhead = take === this.ahead && !isFirst;
+    if (take !== this.ahead) this.ahead?.drop();
     this.ahead = null;
     this.last = segment.index;
     // Only what the client has asked for.
@@ -87,7 +92,7 @@ export class SlicedSource implements Source {
     this.await(take, wasAhead);
   }
 
-  private await(take: SliceTake, wasAhead: boolean): void {
+  private await(take: SliceInHand, wasAhead: boolean): void {
     this.take = take;
     const settled = (): void => {
       if (this.state === 'over') return;
@@ -122,7 +127,7 @@ export class SlicedSource implements Source {
     this.takeAgain({ index: -1 - this.at, from: this.at, to }, 'uncached');
   }
 
-  private send(take: SliceTake): void {
+  private send(take: SliceInHand): void {
     if (this.state === 'over') return;
     if (take.state === 'failed') {
       this.fail(take);
@@ -144,7 +149,7 @@ export class SlicedSource implements Source {
   }
 
   /** Of an object whose body is coming anyway the bytes are waited for. */
-  private fail(take: SliceTake): void {
+  private fail(take: SliceInHand): void {
     const { core, attempt } = this.req;
     const { from, to } = take.segment;
     if (attempt.farPart === null || from > this.at) {

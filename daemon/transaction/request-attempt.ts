@@ -2,7 +2,7 @@
 // replaces it whole, so that nothing of a former attempt is left.
 
 import type { Oc } from '../cache/objcore.ts';
-import type { PartFacts } from '../cache/part-facts.ts';
+import type { PartFacts, Segment } from '../cache/part-facts.ts';
 import type { VclAttempt } from '../contract/context.ts';
 import type { StreamPlaces } from '../esi/gzip-stitch.ts';
 import type { DeliveryChain } from '../filters/chain.ts';
@@ -15,6 +15,24 @@ export interface PageInDelivery extends Page {
   waits(): void;
   /** Calls when no fragment is under way any more, perhaps at once. */
   over(callback: () => void): void;
+}
+
+/** How the slices of a delivery were come by. */
+export interface SliceCounts {
+  hits: number;
+  fetched: number;
+}
+
+/** A slice on its way to a delivery, or there. */
+export interface SliceInHand {
+  readonly segment: Segment;
+  readonly state: 'waiting' | 'there' | 'failed';
+  /** A reference is held until drop(); 0 until it can be read. */
+  readonly oc: Oc;
+  onSettled: (() => void) | null;
+  readonly mayBeFetched: boolean;
+  readonly hasChanged: boolean;
+  drop(): void;
 }
 
 export class RequestAttempt implements VclAttempt {
@@ -35,6 +53,11 @@ export class RequestAttempt implements VclAttempt {
   farPart: PartFacts | null = null;
   /** The slice that was asked for while the request waits for the object's head; -1 is none. */
   earlySlice = -1;
+  /** The slice that the response begins with, until its body is begun. */
+  firstSlice: SliceInHand | null = null;
+  readonly slices: SliceCounts = { hits: 0, fetched: 0 };
+  /** A second lookup has followed on a slice that was of another version. */
+  hasLookedAgain = false;
   /** The request cannot use an object that is kept in slices. */
   wantsWhole = false;
   /** The object came from the cache. */
@@ -70,4 +93,9 @@ export class RequestAttempt implements VclAttempt {
   bodyBytesOut = 0;
   /** Pieces in which the body was written, when there was more than one. */
   bodyWrites = 1;
+
+  releaseSlice(): void {
+    this.firstSlice?.drop();
+    this.firstSlice = null;
+  }
 }

@@ -385,6 +385,7 @@ export class Request implements VclRequest, Transaction, DeliveryFacts {
   dropObject(): void {
     const { oc } = this.attempt;
     this.attempt.oc = 0;
+    this.attempt.releaseSlice();
     if (oc !== 0) this.core.cache.references.deref(oc);
   }
 }

@@ -522,6 +522,7 @@ describe('counts in the log the slices', () => {
     await noticed(1, 2, 'bytes=0-40000');
     await noticed(3, 0, 'bytes=0-40000');
     await noticed(2, 0, 'bytes=20000-40000');
+    await noticed(0, 2, 'bytes=50000-80000');
   });
 });
 
@@ -689,6 +690,78 @@ describe('an answer to a later slice', () => {
       expect(asked().slice(-ALL)[0]).toBe(first(0));
     },
   );
+});
+
+describe('a response that would begin with a slice', () => {
+  const third = `bytes=${3 * SLICE}-${4 * SLICE - 1}`;
+
+  it.each([
+    ['401 Unauthorized', { 'WWW-Authenticate': 'Basic' }],
+    ['403 Forbidden', {}],
+    ['429 Too Many Requests', { 'Retry-After': '7' }],
+    ['503 Service Unavailable', {}],
+  ] as const)('that the origin refuses (%s) is the answer of the origin', async (status, fields) => {
+    await get('bytes=0-20000');
+    file.reply = ({ head }) => (headerIn(head, 'X-Key') === 'wrong' ? respond(status, fields, 'no') : null);
+    const wrong = await get(third, { 'X-Key': 'wrong' });
+    const [name = '', value = ''] = Object.entries(fields)[0] ?? [];
+    expect([wrong.status, wrong.body.toString(), field(wrong, name) ?? '']).toEqual([
+      Number(status.slice(0, 3)),
+      'no',
+      value,
+    ]);
+    // What is there is sent to anybody, and the slice to who may have it.
+    expect((await get('bytes=0-9', { 'X-Key': 'wrong' })).status).toBe(206);
+    const right = await get(third, { 'X-Key': 'right' });
+    expect([right.status, hash(right.body)]).toEqual([206, hash(file.body.subarray(3 * SLICE, 4 * SLICE))]);
+    expect(asked().filter((range) => range === first(0))).toHaveLength(1);
+  });
+
+  it('of another version is of that version', async () => {
+    await get('bytes=0-20000');
+    file.body = bytesOf(997);
+    file.etag = '"b"';
+    const r = await get(third);
+    expect([r.status, field(r, 'ETag'), hash(r.body)]).toEqual([
+      206,
+      '"b"',
+      hash(file.body.subarray(3 * SLICE, 4 * SLICE)),
+    ]);
+  });
+
+  it('of an object that is gone is gone', async () => {
+    await get('bytes=0-20000');
+    file.reply = () => respond('404 Not Found', {}, 'gone');
+    const r = await get(third);
+    expect([r.status, r.body.toString()]).toEqual([404, 'gone']);
+  });
+
+  it('asks for none where no body is sent', async () => {
+    await get('bytes=0-20000');
+    const before = asked().length;
+    const unchanged = await get(third, { 'If-None-Match': '"a"' });
+    const head = await proxy.get(url, { method: 'HEAD', fields: { Range: third } });
+    const beyond = await get('bytes=200000-');
+    expect([unchanged.status, head.status, beyond.status]).toEqual([304, 200, 416]);
+    expect(asked()).toHaveLength(before);
+  });
+
+  it('waits for it in vain when its client leaves, and keeps it', async () => {
+    await get('bytes=0-20000');
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    file.reply = (_, range) =>
+      range?.[0] === 3 * SLICE ? [{ hold: released }, ...partly(range, { ...placeOf(range) })] : null;
+    const client = await ClientConnection.open(proxy.port);
+    client.send(`GET ${url} HTTP/1.1\r\nHost: example.test\r\nRange: ${third}\r\n\r\n`);
+    await until('the slice is asked for', async () => asked().includes(slice(3)) || null);
+    client.close();
+    release();
+    await until('it is there', async () => ((await get(third)).complete ? true : null));
+    expect(asked().filter((range) => range === slice(3))).toHaveLength(1);
+  });
 });
 
 function placeOf([from, to]: [number, number]): Record<string, string> {
