@@ -109,9 +109,31 @@ export class DiskJournal {
 
   /** A new journal that begins with the invalidations there are, in place of all older ones. */
   static async begin(parts: JournalParts, generation: number): Promise<DiskJournal> {
-    const journal = new DiskJournal(parts, generation);
-    await journal.replaceBy(await parts.room.forJournal(() => journal.copy()));
+    const { journal, begun } = DiskJournal.beginning(parts, generation);
+    await begun;
     return journal;
+  }
+
+  /** As begin(), but it accepts invalidations at once, which wait until it is there. */
+  static beginning(
+    parts: JournalParts,
+    generation: number,
+  ): { readonly journal: DiskJournal; readonly begun: Promise<void> } {
+    const journal = new DiskJournal(parts, generation);
+    const begun = parts.room
+      .forJournal(() => journal.copy())
+      .then((copied) => journal.replaceBy(copied))
+      .catch((error: Error) => {
+        journal.error = error;
+        throw error;
+      });
+    journal.writing = begun.catch(() => undefined);
+    return { journal, begun };
+  }
+
+  /** A number that is no older journal's. */
+  get nextGeneration(): number {
+    return this.generation + 1;
   }
 
   /** Adds an invalidation, which applies from now on, and resolves when it is on the device; without sync, when the system has
@@ -148,7 +170,8 @@ export class DiskJournal {
     } catch {
       // Without it this counts as a kill.
     }
-    for (const side of this.sides) await side.close();
+    this.error ??= new Error('the journal is closed');
+    for (const side of this.sides.splice(0)) await side.close();
   }
 
   private async writeGroup(): Promise<void> {

@@ -64,6 +64,7 @@ export class DiskStore {
   private readonly waiting = new Map<string, Set<WaitingPut>>();
   /** The last write in the queue. */
   private line: Promise<unknown> = Promise.resolve();
+  private isClosed = false;
 
   private constructor(files: DiskFiles, options: DiskOptions, figures: DiskFigures) {
     this.files = files;
@@ -214,6 +215,27 @@ export class DiskStore {
     await turn;
   }
 
+  /**
+   * Begins anew, empty, with another journal in place of one that has failed and was removed. No record that was written before
+   * knows the invalidation that failed, so that none is found again, also if its file outlives a loss of power.
+   * @param replaced called when invalidations go to the new journal, which may yet fail
+   */
+  async beginAgain(replaced: () => void): Promise<void> {
+    const turn = this.line.then(() => this.log.dropAll());
+    this.line = turn.catch(() => undefined);
+    await turn;
+    const { files, options, log, invalidations, room } = this;
+    const former = this.openJournal();
+    await former.close(options.now());
+    if (this.isClosed) throw new Error('the disk tier is closed');
+    invalidations.forgetOlder();
+    const parts = { files, invalidations, origin: log.origin, sync: options.sync, room };
+    const { journal, begun } = DiskJournal.beginning(parts, former.nextGeneration);
+    this.journal = journal;
+    replaced();
+    await begun;
+  }
+
   /** Brings the gauges up to date. @param now seconds since 1970 */
   sample(now: number): void {
     const { figures, options, segments } = this;
@@ -229,6 +251,7 @@ export class DiskStore {
 
   /** Writes all that waits, seals the last segment, and closes the files. */
   async close(): Promise<void> {
+    this.isClosed = true;
     await this.line;
     try {
       await this.log.close();

@@ -4,7 +4,7 @@
 // A body is read whole before a client sees a byte, so that a damaged one is a miss and not a cut, unless it is large: that one
 // is sent from its first block on, as the body of a fetch. Caution: when the journal
 // cannot be written, its files are removed, and with them all that is on disk: what was purged must not come back with the next
-// start.
+// start. If it was for want of room, the tier begins anew, empty, as soon as there is some.
 
 import type { Cache } from '../cache/cache.ts';
 import type { LookupQuery } from '../cache/lookup-query.ts';
@@ -20,6 +20,7 @@ import type { DiskHit } from './disk-reader.ts';
 import type { DiskMeta } from './disk-record.ts';
 import { type DiskReportParts, DiskReports } from './disk-reports.ts';
 import { DiskStore } from './disk-store.ts';
+import { isFull } from './full-device.ts';
 
 const MEGABYTE = 1 << 20;
 /** Bodies up to this size are copied to be written, and read whole before they are sent (chosen). */
@@ -32,6 +33,8 @@ const DEADLINE = 1;
 const NEXT_BLOCK = 30;
 /** Seconds that an answer waits for the journal (chosen): a device that takes longer may never answer. */
 const SYNC_WAIT = 5;
+/** Seconds from one attempt to begin anew to the next (chosen). */
+const NEXT_ATTEMPT = 60;
 const UNWRITTEN = 'write objects, they are in memory only';
 const UNREAD = 'read objects, they are fetched again';
 
@@ -69,6 +72,10 @@ export class DiskTier implements TierEvents, TierLookups {
   /** Why there is no store. */
   private failure = new Error('it is closed');
   private forgetting: Promise<boolean> | null = null;
+  /** Journals that were begun in place of one that found no room. */
+  private journals = 0;
+  private isReturning = false;
+  private nextAttempt: NodeJS.Timeout | null = null;
   private readingBytes = 0;
   /** The last failure of a read that was seen. */
   private readError: Error | null = null;
@@ -141,11 +148,9 @@ export class DiskTier implements TierEvents, TierLookups {
       this.newestSettled = this.forgetAll(this.failure);
       return;
     }
-    this.newestSettled = this.store
-      .invalidate({ kind, text, at, ttl: -1, grace: -1, keep: -1 })
-      .then(() => true)
-      .catch((error: Error) => this.forgetAll(error))
-      .finally(() => this.reports.room());
+    this.newestSettled = this.written(
+      this.store.invalidate({ kind, text, at, ttl: -1, grace: -1, keep: -1 }),
+    ).finally(() => this.reports.room());
   }
 
   /** Resolves when the invalidations so far would survive a loss of power: false when that is not so, or not within SYNC_WAIT. */
@@ -299,10 +304,7 @@ export class DiskTier implements TierEvents, TierLookups {
   /** Removes all objects from the disk; false when that may not survive. */
   async empty(): Promise<boolean> {
     if (this.store === null) return this.forgetAll(this.failure);
-    return this.store.empty().then(
-      () => true,
-      (error: Error) => this.forgetAll(error),
-    );
+    return this.written(this.store.empty());
   }
 
   /** A text that was kept beside the objects; null when it is lost, and "" when nothing is on disk that it could be about. */
@@ -331,6 +333,7 @@ export class DiskTier implements TierEvents, TierLookups {
   async close(): Promise<void> {
     this.isOpen = false;
     this.isClosed = true;
+    if (this.nextAttempt !== null) clearTimeout(this.nextAttempt);
     await this.store?.close();
   }
 
@@ -352,6 +355,16 @@ export class DiskTier implements TierEvents, TierLookups {
     }
   }
 
+  /** Whether what this writes into the journal will survive. */
+  private written(write: Promise<void>): Promise<boolean> {
+    const { journals } = this;
+    // An invalidation that is missing in a journal given up since is about objects that are gone with it.
+    return write.then(
+      () => true,
+      (error: Error) => journals !== this.journals || this.forgetAll(error),
+    );
+  }
+
   /** Nobody knows which invalidations the next start would find: it must find no objects. True when it will not. */
   private forgetAll(error: Error): Promise<boolean> {
     this.isOpen = false;
@@ -362,9 +375,15 @@ export class DiskTier implements TierEvents, TierLookups {
   private async removeJournal(error: Error): Promise<boolean> {
     const { files } = this;
     const { report } = this.parts;
+    const mayReturn = this.store !== null && isFull(error);
     try {
       await removeJournals(files);
-      report(`The disk tier is off, and begins empty with the next worker: ${error.message}`);
+      if (mayReturn) this.tryLater();
+      // Not with each attempt.
+      if (!mayReturn || !this.isReturning)
+        report(
+          `The disk tier is off, and begins empty ${mayReturn ? 'once there is room' : 'with the next worker'}: ${error.message}`,
+        );
       return true;
     } catch (second) {
       report(
@@ -372,5 +391,33 @@ export class DiskTier implements TierEvents, TierLookups {
       );
       return false;
     }
+  }
+
+  private tryLater(): void {
+    this.nextAttempt = setTimeout(() => void this.beginAgain(), NEXT_ATTEMPT * 1000);
+    this.nextAttempt.unref();
+  }
+
+  private async beginAgain(): Promise<void> {
+    const { store } = this;
+    if (this.isClosed || store === null) return;
+    this.isReturning = true;
+    let isReplaced = false;
+    try {
+      await store.beginAgain(() => {
+        this.journals++;
+        this.forgetting = null;
+        isReplaced = true;
+      });
+    } catch (error) {
+      if (isReplaced) await this.forgetAll(error as Error);
+      else this.tryLater();
+      return;
+    } finally {
+      this.isReturning = false;
+    }
+    if (this.isClosed || this.forgetting !== null) return;
+    this.isOpen = true;
+    this.parts.report('The disk tier has room for its journal and is on again, empty');
   }
 }

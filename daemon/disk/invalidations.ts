@@ -85,6 +85,11 @@ export class Invalidations {
     }
   }
 
+  /** Whatever was fetched until now before the newest one is a miss. */
+  forgetOlder(): void {
+    this.forgetAll(this.newest);
+  }
+
   /** All there are, oldest first. */
   all(): IterableIterator<Invalidation> {
     return this.window.values();

@@ -710,7 +710,7 @@ describe('a response that would begin with a slice', () => {
       'no',
       value,
     ]);
-    // What is there is sent to anybody, and the slice to who may have it.
+    // Slices that are there are sent to anybody, and the slice to who may have it.
     expect((await get('bytes=0-9', { 'X-Key': 'wrong' })).status).toBe(206);
     const right = await get(third, { 'X-Key': 'right' });
     expect([right.status, hash(right.body)]).toEqual([206, hash(file.body.subarray(3 * SLICE, 4 * SLICE))]);

@@ -79,6 +79,102 @@ it('begins empty after an invalidation that could not be written', async () => {
   expect(next.tier.store?.objects).toBe(0);
 });
 
+describe('a journal that finds no room', () => {
+  let creates = 0;
+  const noRoom = (call: string): Error | null => {
+    if (call === 'create') creates++;
+    return call === 'write' || call === 'create'
+      ? Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+      : null;
+  };
+
+  async function off(): Promise<{ files: FaultyFiles; bench: TierBench }> {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const files = await filled();
+    const bench = await TierBench.over(files);
+    files.fails = noRoom;
+    bench.cache.invalidation.purge('/a', T0);
+    expect(await bench.tier.settled()).toBe(true);
+    expect([bench.tier.mayHave('/a'), bench.tier.space().happy]).toEqual([false, false]);
+    return { files, bench };
+  }
+
+  const onceTrue = async (test: () => boolean): Promise<void> => {
+    for (let turn = 0; turn < 10_000 && !test(); turn++) await new Promise(setImmediate);
+    expect(test()).toBe(true);
+  };
+
+  it('is replaced by another once there is room, and nothing from before is found', async () => {
+    const { files, bench } = await off();
+    const before = creates;
+    vi.advanceTimersByTime(60_000);
+    await onceTrue(() => creates > before);
+    bench.cache.invalidation.purge('/b', T0);
+    expect(await bench.tier.settled()).toBe(true);
+    bench.put('/b', 2, 'not stored');
+    files.fails = null;
+    await onceTrue(() => vi.getTimerCount() > 0);
+    vi.advanceTimersByTime(60_000);
+    await onceTrue(() => bench.tier.space().happy);
+    expect(bench.reports).toEqual([
+      'The disk tier is off, and begins empty once there is room: ENOSPC',
+      'The device of the disk tier is full before the tier is: the oldest objects are removed',
+      'The disk tier has room for its journal and is on again, empty',
+    ]);
+    expect([await bench.load('/a'), bench.tier.mayHave('/b')]).toEqual([null, false]);
+    for (const url of ['/c', '/d']) bench.put(url, 3, `new ${url}`);
+    bench.cache.invalidation.purge('/d', T0);
+    expect(await bench.tier.settled()).toBe(true);
+    await onceTrue(() => bench.tier.store?.figures.g_waiting === 0);
+    const next = await TierBench.over(files.after(null));
+    expect(next.tier.store?.start).toBe('whole');
+    const found = await Promise.all(['/a', '/b', '/c', '/d'].map((url) => next.load(url)));
+    expect(found).toEqual([null, null, 'new /c', null]);
+    await bench.tier.close();
+  });
+
+  it('is off again where the room was not enough', async () => {
+    const { files, bench } = await off();
+    files.fails = null;
+    vi.advanceTimersByTime(60_000);
+    await onceTrue(() => bench.tier.space().happy);
+    bench.put('/a', 2, 'new');
+    files.fails = noRoom;
+    bench.cache.invalidation.purge('/a', T0);
+    expect(await bench.tier.settled()).toBe(true);
+    expect(bench.tier.mayHave('/a')).toBe(false);
+    expect(bench.reports.filter((text) => text.includes('is off'))).toHaveLength(2);
+    files.fails = null;
+    const next = await TierBench.over(files.after(null));
+    expect(next.tier.mayHave('/a')).toBe(false);
+  });
+
+  it('writes what is purged while another begins', async () => {
+    const { files, bench } = await off();
+    files.fails = null;
+    const store = bench.tier.store as NonNullable<DiskTier['store']>;
+    const one = { kind: 'key', text: '/e', at: T0, ttl: -1, grace: -1, keep: -1 } as const;
+    let purged: Promise<void> = Promise.reject(new Error('not purged'));
+    purged.catch(() => undefined);
+    await store.beginAgain(() => {
+      purged = store.invalidate(one);
+    });
+    await purged;
+    const { newest } = store;
+    const next = await TierBench.over(files.after(null));
+    expect([next.tier.store?.start, next.tier.newest]).toEqual(['whole', newest]);
+  });
+
+  it('is not replaced after the stop', async () => {
+    const { files, bench } = await off();
+    await bench.tier.close();
+    files.fails = null;
+    vi.advanceTimersByTime(600_000);
+    expect(vi.getTimerCount()).toBe(0);
+    expect((await files.names()).filter((name) => name.startsWith('journal-'))).toEqual([]);
+  });
+});
+
 it.each(['names', 'remove', 'syncNames'])(
   'says that a purge may come back when the journal cannot be removed either (%s)',
   async (call) => {
