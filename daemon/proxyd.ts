@@ -113,7 +113,7 @@ async function serve(o: Options): Promise<number> {
       // A second signal does not wait for stop_timeout.
       const isFirst = lastResort === null;
       if (lastResort !== null) clearTimeout(lastResort);
-      const ms = LAST_RESORT_MS + (isFirst ? manager.stopTimeout * 1000 : 0);
+      const ms = LAST_RESORT_MS + (isFirst ? manager.core.params.num('stop_timeout') * 1000 : 0);
       lastResort = setTimeout(() => {
         manager.killNow();
         process.exit(1);
@@ -133,15 +133,15 @@ async function serve(o: Options): Promise<number> {
   // An uncaught error ends neither traffic nor control connections. Standard error may be a pipe without a reader.
   process.stderr.on('error', () => undefined);
   process.stdout.on('error', () => undefined);
-  process.on('uncaughtException', (cause) => manager.uncaught(cause));
-  process.on('unhandledRejection', (cause) => manager.uncaught(cause));
+  process.on('uncaughtException', (cause) => manager.core.uncaught(cause));
+  process.on('unhandledRejection', (cause) => manager.core.uncaught(cause));
   await Promise.race([manager.boot(), ended]);
   if (background) detachedSelf.serving();
   if (o.mode === 'debug') {
     const { serveStdin } = await import('./manager/endpoints/text-cli.ts');
     await Promise.race([
       ended,
-      serveStdin(process.stdin, process.stdout, manager.banner, (line) => manager.command(line)),
+      serveStdin(process.stdin, process.stdout, manager.core.banner, (line) => manager.command(line)),
     ]);
   } else await ended;
   await manager.close();

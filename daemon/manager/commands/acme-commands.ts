@@ -1,7 +1,7 @@
 // Commands about certificates that are obtained and renewed by themselves: tls.acme.*.
 
 import { bad, cannot, columns, jsonReply, ok } from '../../commands/reply.ts';
-import type { ManagerHandler, ManagerHandlers } from './services.ts';
+import type { ManagerHandler, ManagerHandlers } from './handler.ts';
 
 const NONE = 'No certificate is obtained by itself: that takes --acme and --cert auto:<name>.\n';
 const TITLES = ['Id', 'State', 'Valid until', 'Next', 'Names'];

@@ -10,11 +10,14 @@ import type { CommandReply } from '../../../protocol/messages.ts';
 import { type Command, commandRow, type ManagerCommand } from '../../../protocol/tables/commands.ts';
 import { readCommand } from '../../commands/read-command.ts';
 import { cannot } from '../../commands/reply.ts';
+import type { ManagerCore } from '../manager-core.ts';
+import { cliTimeout } from '../process/worker-process.ts';
+import { atMost } from '../time-limit.ts';
 import { ACME_COMMANDS } from './acme-commands.ts';
 import { FLEET_COMMANDS } from './fleet-commands.ts';
+import type { ManagerHandlers } from './handler.ts';
 import { PARAM_COMMANDS } from './param-commands.ts';
 import { PROCESS_COMMANDS } from './process-commands.ts';
-import type { ManagerHandlers, ManagerServices } from './services.ts';
 import { TLS_COMMANDS } from './tls-commands.ts';
 import { VCL_COMMANDS } from './vcl-commands.ts';
 
@@ -30,8 +33,8 @@ const HANDLERS: ManagerHandlers = {
 };
 
 /** Runs one command line, including its here-document. @param from the client, for the event of a ban; '' if unknown */
-export async function dispatch(services: ManagerServices, line: string, from = ''): Promise<CommandReply> {
-  const { supervisor, params } = services;
+export async function dispatch(core: ManagerCore, line: string, from = ''): Promise<CommandReply> {
+  const { supervisor, params } = core;
   const unreadable = (why: string): CommandReply => ({
     status: CLI.SYNTAX,
     body: `${params.changes.commandErrors ? '' : `Unknown request.\n${HINT}`}${why}\n`,
@@ -47,11 +50,11 @@ export async function dispatch(services: ManagerServices, line: string, from = '
     else if (row?.waits === undefined) await supervisor.settled();
     const reply =
       row === undefined
-        ? unknown(services, name)
-        : await services.turnWatch.run(row.name, () => run(services, row, words));
+        ? unknown(core, name)
+        : await core.turnWatch.run(row.name, () => run(core, row, words));
     if (row?.event !== undefined && reply.status === CLI.OK) {
       const sender = row.event === 'ban' && from !== '' ? ` (by ${from})` : '';
-      services.happened(row.event, `${words.join(' ')}${sender}`);
+      core.happened(row.event, `${words.join(' ')}${sender}`);
     }
     return truncate(reply, params.num('cli_limit'));
   } catch (cause) {
@@ -60,11 +63,11 @@ export async function dispatch(services: ManagerServices, line: string, from = '
 }
 
 function run(
-  services: ManagerServices,
+  core: ManagerCore,
   row: Command,
   words: readonly string[],
 ): CommandReply | Promise<CommandReply> {
-  const { supervisor, params } = services;
+  const { supervisor, params } = core;
   if (row.where === 'worker' && supervisor.state !== 'running') return noWorker();
   const call = readCommand(row, words);
   if ('status' in call) return call;
@@ -72,10 +75,10 @@ function run(
     const most = params.num('cli_limit');
     return supervisor.call({ op: 'cli', command: { ...call, most } });
   }
-  return HANDLERS[row.name as ManagerCommand](services, call);
+  return HANDLERS[row.name as ManagerCommand](core, call);
 }
 
-function unknown({ supervisor }: ManagerServices, name: string): CommandReply {
+function unknown({ supervisor }: ManagerCore, name: string): CommandReply {
   const capital = /^[A-Z]/.test(name);
   // An empty name is unknown even to a running worker.
   if (supervisor.state !== 'running' && !capital && name !== '') return noWorker();
@@ -109,42 +112,31 @@ function truncate(reply: CommandReply, limit: number): CommandReply {
 /** Commands that may run beyond the time limit at once (chosen): more come only from a worker that never answers. */
 const MOST = 100;
 
-export interface LongCommandsHost {
-  /** Seconds that a client waits for a reply. */
-  timeout(): number;
-  /** Logs a message and reports it as an event for operators. */
-  report(text: string): void;
-}
-
 export class LongCommands {
-  readonly #host: LongCommandsHost;
+  readonly #core: ManagerCore;
   #late = 0;
 
-  constructor(host: LongCommandsHost) {
-    this.#host = host;
+  constructor(core: ManagerCore) {
+    this.#core = core;
   }
 
-  async run(line: string, command: (line: string) => Promise<CommandReply>): Promise<CommandReply> {
+  /** dispatch() with the time limit. */
+  async run(line: string, from = ''): Promise<CommandReply> {
     const [name = ''] = line.trim().split(/\s/, 1);
     // Status commands, stop and start remain available: they are needed in that situation.
     if (this.#late >= MOST && commandRow(name)?.waits === undefined)
       return cannot(`${MOST} commands exceed the time limit: wait for them, or stop and start the worker.\n`);
     const began = performance.now();
-    const seconds = this.#host.timeout();
-    const reply = command(line);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), seconds * 1000);
-    });
-    const first = await Promise.race([reply, late]);
-    clearTimeout(timer);
+    const seconds = cliTimeout(this.#core.params);
+    const reply = dispatch(this.#core, line, from);
+    const first = await atMost(seconds * 1000, reply);
     if (first !== null) return first;
     this.#late++;
-    this.#host.report(`${name} takes longer than ${seconds} s (cli_timeout) and continues in the background`);
+    this.#report(`${name} takes longer than ${seconds} s (cli_timeout) and continues in the background`);
     const ended = (how: string): void => {
       this.#late--;
       const took = ((performance.now() - began) / 1000).toFixed(1);
-      this.#host.report(`${name} ended after ${took} s ${how}`);
+      this.#report(`${name} ended after ${took} s ${how}`);
     };
     reply.then(
       ({ status }) => ended(`with status ${status}`),
@@ -153,5 +145,10 @@ export class LongCommands {
     return cannot(
       `${name} takes longer than ${seconds} s (cli_timeout) and continues in the background; event.list and the daemon's log will report its end.\n`,
     );
+  }
+
+  #report(text: string): void {
+    this.#core.log('warning', text);
+    this.#core.happened('trouble', text);
   }
 }

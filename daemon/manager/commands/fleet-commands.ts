@@ -7,15 +7,14 @@ import type { FleetNode } from '../../fleet/fleet-node.ts';
 import type { ChangeResult, LogRow, NodeRow, ProgramRow, UseOptions } from '../../fleet/fleet-rows.ts';
 import type { ProgramService } from '../../fleet/program-service.ts';
 import type { CommandCall } from '../../link.ts';
-import type { ManagerHandler, ManagerHandlers, ManagerServices } from './services.ts';
+import type { ManagerCore } from '../manager-core.ts';
+import type { ManagerHandler, ManagerHandlers } from './handler.ts';
 import { unreadable } from './vcl-commands.ts';
 
 type Reply = CommandReply | Promise<CommandReply>;
 
 /** Wraps a command that needs the fleet. */
-function ofFleet(
-  run: (fleet: FleetNode, call: CommandCall, manager: ManagerServices) => Reply,
-): ManagerHandler {
+function ofFleet(run: (fleet: FleetNode, call: CommandCall, manager: ManagerCore) => Reply): ManagerHandler {
   return (manager, call) =>
     manager.fleet === null
       ? cannot('This proxy belongs to no fleet: it was started without --fleet.')
@@ -24,7 +23,7 @@ function ofFleet(
 
 /** Wraps a command that needs the fleet's programs. */
 function onPrograms(
-  run: (programs: ProgramService, call: CommandCall, manager: ManagerServices) => Reply,
+  run: (programs: ProgramService, call: CommandCall, manager: ManagerCore) => Reply,
 ): ManagerHandler {
   return ofFleet(({ programs }, call, manager) =>
     programs === null

@@ -9,7 +9,8 @@ import { absentParam, NoEffect, showAbsent, showAbsentJson } from '../../params/
 import { Params } from '../../params/parameter-set.ts';
 import { isListed, showJson, showLong, showShort } from '../../params/show.ts';
 import { ParamError } from '../../params/value.ts';
-import type { ManagerHandler, ManagerHandlers, ManagerServices } from './services.ts';
+import type { ManagerCore } from '../manager-core.ts';
+import type { ManagerHandler, ManagerHandlers } from './handler.ts';
 
 const ROWS: readonly ParamRow[] = PARAMS;
 
@@ -51,13 +52,13 @@ const reset: ManagerHandler = (manager, call) => {
 };
 
 /** The displayed value; '' for an unknown parameter. */
-function known(manager: ManagerServices, name: string): string {
+function known(manager: ManagerCore, name: string): string {
   const row = Params.find(name);
   return row instanceof ParamError ? '' : manager.params.shown(row);
 }
 
 function answer(
-  manager: ManagerServices,
+  manager: ManagerCore,
   call: CommandCall,
   name: string,
   before: string,
@@ -82,7 +83,7 @@ function refused(error: ParamError): CommandReply {
 
 /** @param remark explains which part of the change has no effect, or '' */
 async function changed(
-  manager: ManagerServices,
+  manager: ManagerCore,
   call: CommandCall,
   name: string,
   before: string,

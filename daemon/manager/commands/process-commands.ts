@@ -5,7 +5,7 @@ import { CLI } from '../../../protocol/errors.ts';
 import { COMMANDS, type Command, commandRow } from '../../../protocol/tables/commands.ts';
 import { cannot, jsonReply, ok } from '../../commands/reply.ts';
 import type { BoundListener } from '../../link.ts';
-import type { ManagerHandler, ManagerHandlers } from './services.ts';
+import type { ManagerHandler, ManagerHandlers } from './handler.ts';
 
 const status: ManagerHandler = ({ supervisor: { state, waitsFor } }, call) => {
   if (call.json) return jsonReply(call, ` ${JSON.stringify(state)}`);
@@ -78,7 +78,7 @@ function tlsColumn(listener: BoundListener): string {
   return listener.tls ? ` ${protocolOf(listener)}` : '';
 }
 
-const storages: ManagerHandler = ({ storages: inMemory, disk }, call) => {
+const storages: ManagerHandler = ({ options: { storages: inMemory, disk } }, call) => {
   const storages = [...inMemory, ...(disk === null ? [] : [{ name: disk.name, kind: 'disk' }])];
   // Objects of Transient are not kept.
   const inFront = inMemory.map(({ name }) => name).filter((name) => name !== 'Transient');

@@ -9,7 +9,7 @@ import { daysLeft } from '../tls/certificate-expiry.ts';
 import type { CertificateStatus } from '../tls/certificate-store.ts';
 import type { LoadedCertificate } from '../tls/load-certificate.ts';
 import { type PolicyText, readProtocols } from '../tls/tls-file.ts';
-import type { ManagerHandler, ManagerHandlers } from './services.ts';
+import type { ManagerHandler, ManagerHandlers } from './handler.ts';
 
 /** As shown for certificates of all listeners. */
 const GLOBAL = 'default';

@@ -4,7 +4,7 @@ import { CLI } from '../../../protocol/errors.ts';
 import { bad, jsonReply, ok } from '../../commands/reply.ts';
 import { comparisonText } from '../programs/comparison-text.ts';
 import type { Dependencies, ProgramInfo } from '../programs/programs.ts';
-import type { ManagerHandler, ManagerHandlers } from './services.ts';
+import type { ManagerHandler, ManagerHandlers } from './handler.ts';
 
 const load: ManagerHandler = async (manager, call) => {
   const [name = '', file = '', state = 'auto'] = call.args;

@@ -2,59 +2,45 @@
 // startup; the code of an endpoint is loaded only if it is configured.
 
 import { lookup } from 'node:dns/promises';
-import type { CommandReply, ServerMessage } from '../../../protocol/messages.ts';
+import type { CommandReply } from '../../../protocol/messages.ts';
 import { systemText } from '../../../protocol/system-text.ts';
 import type { NotedEvent } from '../../../protocol/tables/events.ts';
 import { WORKDIR_FILES } from '../../../protocol/workdir.ts';
+import type { Broadcast, ManagerCore } from '../manager-core.ts';
 import { OptionError } from '../options/option-error.ts';
-import type { HostPort, Options } from '../options/options.ts';
-import type { Log } from '../process/daemon-log.ts';
-import type { Access } from '../process/jail.ts';
+import type { HostPort } from '../options/options.ts';
 import { removeFile } from '../process/working-directory.ts';
 import type { Secret } from './authentication.ts';
 import type { ControlServer } from './control-server.ts';
 import type { MetricsServer } from './metrics-server.ts';
-import type { MetricsInput } from './metrics-text.ts';
-import type { Streams } from './streams/streams.ts';
 import type { TextCli } from './text-cli.ts';
 
-export type Broadcast = (ServerMessage & { t: 'event' })['event'];
-
-/** The daemon as the endpoints see it. */
-export interface EndpointsHost {
-  readonly options: Options;
-  readonly dir: string;
-  readonly identity: string;
-  readonly version: string;
-  readonly banner: string;
-  readonly secret: Secret;
-  readonly access: Access;
-  readonly streams: Streams;
-  log: Log;
-  /** @param from the client, as events name it */
-  command(line: string, from?: string): Promise<CommandReply>;
-  isServing(): boolean;
-  activeBackends(): MetricsInput['active'];
-  longTurns(): MetricsInput['longTurns'];
-  /** Reports an error that no caller can handle. */
-  fault(cause: unknown): void;
-}
+/** @param from the client, as events name it */
+type RunCommand = (line: string, from?: string) => Promise<CommandReply>;
 
 export class Endpoints {
-  private readonly manager: EndpointsHost;
+  private readonly core: ManagerCore;
+  private readonly secret: Secret;
+  private readonly command: RunCommand;
   private control: ControlServer | null = null;
   private textCli: TextCli | null = null;
   private metrics: MetricsServer | null = null;
   /** The bound TCP addresses of the console protocol. */
   readonly consoles: { host: string; port: number }[] = [];
 
-  constructor(manager: EndpointsHost) {
-    this.manager = manager;
+  constructor(core: ManagerCore, secret: Secret, command: RunCommand) {
+    this.core = core;
+    this.secret = secret;
+    this.command = command;
+  }
+
+  private get isServing(): boolean {
+    return this.core.supervisor.state === 'running';
   }
 
   /** Throws OptionError. */
   async open(): Promise<void> {
-    const { options } = this.manager;
+    const { options } = this.core;
     await this.openControl();
     if (options.cli.length > 0 || options.reverseCli.length > 0) await this.openTextCli();
     if (options.metrics !== null) await this.openMetrics(options.metrics);
@@ -71,43 +57,43 @@ export class Endpoints {
   }
 
   private async openControl(): Promise<void> {
-    const { manager } = this;
-    const { streams, dir } = manager;
+    const { core } = this;
+    const { streams, dir, options } = core;
     const { ControlServer } = await import('./control-server.ts');
     const control = new ControlServer(
       {
-        identity: () => manager.identity,
-        version: manager.version,
-        state: () => (manager.isServing() ? 'running' : 'stopped'),
-        command: (line, from) => manager.command(line, from),
+        identity: () => core.identity,
+        version: core.version,
+        state: () => (this.isServing ? 'running' : 'stopped'),
+        command: (line, from) => this.command(line, from),
         openLog: (id, sub, sink) => streams.openLog(id, sub, sink),
         openCounters: async (id, sub, sink) => (await streams.counters()).open(id, sub, sink),
         openHistory: async (id, request, sink) => (await streams.history()).streams.open(id, request, sink),
-        fault: (cause) => manager.fault(cause),
+        fault: (cause) => core.uncaught(cause),
       },
-      manager.secret,
-      { origins: manager.options.origins, hosts: manager.options.hosts },
+      this.secret,
+      { origins: options.origins, hosts: options.hosts },
     );
     this.control = control;
     const path = `${dir}/${WORKDIR_FILES.socket}`;
     await control.listenPath(path).catch(cannotListen(path));
-    const { readers } = manager.access;
+    const { readers } = core.access;
     const readPath = `${dir}/${WORKDIR_FILES.readSocket}`;
     if (readers === null) removeFile(readPath);
     else await control.listenPath(readPath, readers).catch(cannotListen(readPath));
-    for (const { text, host, port } of manager.options.consoles) {
+    for (const { text, host, port } of options.consoles) {
       const bound = await control.listenTcp(host, port).catch((cause) => {
         throw new OptionError(`--console: Could not get socket ${text}: ${systemText(cause)}`, false);
       });
       this.consoles.push({ host, port: bound });
-      manager.log('info', `Console on ${host}:${bound}`);
+      core.log('info', `Console on ${host}:${bound}`);
     }
   }
 
   private async openTextCli(): Promise<void> {
-    const { options, secret, banner, log, command } = this.manager;
+    const { options, banner, log } = this.core;
     const { TextCli } = await import('./text-cli.ts');
-    const textCli = new TextCli(command, secret, banner);
+    const textCli = new TextCli(this.command, this.secret, banner);
     this.textCli = textCli;
     for (const { text, host, port } of options.cli) {
       const bound = await textCli.listen(host, port).catch((cause) => {
@@ -127,27 +113,27 @@ export class Endpoints {
   }
 
   private async openMetrics({ text, host, port }: HostPort): Promise<void> {
-    const { manager } = this;
+    const { streams, version, programs, longTurns, options, log } = this.core;
     const [{ MetricsServer }, { MetricsText }, counters] = await Promise.all([
       import('./metrics-server.ts'),
       import('./metrics-text.ts'),
-      manager.streams.counters(),
+      streams.counters(),
     ]);
     const pages = new MetricsText();
     this.metrics = new MetricsServer(async () => {
       const reading = await counters.read();
       return pages.page({
-        version: manager.version,
-        workerUp: manager.isServing(),
-        active: manager.activeBackends(),
-        longTurns: manager.longTurns(),
+        version,
+        workerUp: this.isServing,
+        active: programs.activeBackends(),
+        longTurns: longTurns.lately(),
         ...reading,
       });
-    }, manager.options.hosts);
+    }, options.hosts);
     const bound = await this.metrics.listen(host, port).catch((cause) => {
       throw new OptionError(`--metrics: Could not get socket ${text}: ${systemText(cause)}`, false);
     });
-    manager.log('info', `Metrics on ${host}:${bound}`);
+    log('info', `Metrics on ${host}:${bound}`);
   }
 }
 

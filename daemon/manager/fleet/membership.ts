@@ -7,6 +7,7 @@ import type { FleetNode } from '../../fleet/fleet-node.ts';
 import { type FleetCounters, newFleetCounters } from '../../stats/counter-fields.ts';
 import type { ManagerGroup } from '../../stats/counters-reader.ts';
 import type { FleetOptions } from '../options/fleet-option.ts';
+import { atMost } from '../time-limit.ts';
 import type { FleetParts } from './fleet-host.ts';
 
 /** Milliseconds that a worker's start waits for the bus (chosen). */
@@ -94,13 +95,4 @@ export class Membership {
     await this.loading.catch(() => {});
     await this.node?.close();
   }
-}
-
-async function atMost(ms: number, done: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const enough = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([done, enough]);
-  clearTimeout(timer);
 }

@@ -1,33 +1,31 @@
-// The end of a worker that was asked to stop: it finishes all that it has begun (`drain`), then it gets its order to go (`stop`),
-// and one that does not go is killed. Whoever has no more patience may hurry it at any time.
+// The stop of a worker: it finishes the requests under way (`drain`), then it is ordered to exit (`stop`), and it is killed
+// if it does not. hurry() skips the first step at any time.
 
 import type { WorkerProcess } from './worker-process.ts';
 
-/** Milliseconds in which a worker exits after its order to go, or when it has had its time (chosen). */
+/** Milliseconds that a worker has to exit after `stop`, or after the time for `drain` (chosen). */
 const EXIT_MS = 5000;
 
-export interface StoppingHost {
-  log(level: 'debug' | 'info' | 'warning', text: string): void;
-  happened(text: string): void;
-}
+/** Logs a text and records it as an event. */
+type Report = (level: 'info' | 'warning', text: string) => void;
 
 export class Stopping {
   private readonly worker: WorkerProcess;
   private readonly seconds: number;
-  private readonly host: StoppingHost;
+  private readonly report: Report;
   /** Requests and fetches under way, by thread. */
   private readonly waits = new Map<number, number>();
   private kill: NodeJS.Timeout | null = null;
-  private isTold = false;
-  private hasSaid = false;
+  private isOrdered = false;
+  private hasReported = false;
 
-  /** @param seconds in which it may finish what was begun; 0: it has to go at once */
-  constructor(worker: WorkerProcess, seconds: number, host: StoppingHost) {
+  /** @param seconds that it may take to finish requests; 0: none */
+  constructor(worker: WorkerProcess, seconds: number, report: Report) {
     this.worker = worker;
     this.seconds = seconds;
-    this.host = host;
+    this.report = report;
     worker.child.once('exit', () => {
-      this.isTold = true;
+      this.isOrdered = true;
       this.expectExit(null);
     });
     if (seconds <= 0) {
@@ -38,26 +36,27 @@ export class Stopping {
     void worker.call({ op: 'drain', seconds }).then(({ body }) => this.drained(Number(body)));
   }
 
-  /** The work that it waits for, in words; empty for none. */
+  /** The requests that it waits for, as a text; empty for none. */
   get text(): string {
     const total = this.total;
     return total === 0 ? '' : `waiting for ${count(total)}`;
   }
 
-  /** A thread has reported what it still finishes. */
+  /** A thread has reported the requests that it still serves. */
   waitsFor(thread: number, requests: number): void {
     this.waits.set(thread, requests);
-    if (this.hasSaid || this.total === 0) return;
-    this.hasSaid = true;
-    const text = `Child (${this.worker.pid}) stops, ${this.text} (at most ${this.seconds} s: stop_timeout)`;
-    this.host.log('info', text);
-    this.host.happened(text);
+    if (this.hasReported || this.total === 0) return;
+    this.hasReported = true;
+    this.report(
+      'info',
+      `Child (${this.worker.pid}) stops, ${this.text} (at most ${this.seconds} s: stop_timeout)`,
+    );
   }
 
-  /** Nothing is waited for any more. */
+  /** Does not wait for requests any longer. */
   hurry(): void {
-    if (this.isTold) return;
-    this.isTold = true;
+    if (this.isOrdered) return;
+    this.isOrdered = true;
     this.expectExit(EXIT_MS);
     void this.worker.call({ op: 'stop' });
   }
@@ -69,10 +68,11 @@ export class Stopping {
   }
 
   private drained(left: number): void {
-    if (left > 0 && !this.isTold) {
-      const text = `Child (${this.worker.pid}) was stopped with ${count(left)} under way after ${this.seconds} s (stop_timeout)`;
-      this.host.log('warning', text);
-      this.host.happened(text);
+    if (left > 0 && !this.isOrdered) {
+      this.report(
+        'warning',
+        `Child (${this.worker.pid}) was stopped with ${count(left)} under way after ${this.seconds} s (stop_timeout)`,
+      );
     }
     this.hurry();
   }

@@ -1,7 +1,7 @@
 // The worker's lifecycle: start, stop, death, restart.
 //
 // Forks the process at once and sends it its configuration when it says hello, so that programs compile while it boots.
-// Knows nothing of programs or parameters: `prepare` supplies them for every start. Note: after deaths in quick succession,
+// Knows nothing of programs: `prepare` supplies the configuration for every start. Note: after deaths in quick succession,
 // or if the system cannot create a process (no descriptor, no memory, too many processes), restarts are delayed more and
 // more, but never given up.
 
@@ -21,16 +21,18 @@ import type {
   WorkerState,
 } from '../../link.ts';
 import type { ProcessCode } from '../../own-process.ts';
+import type { Params } from '../../params/parameter-set.ts';
 import type { MgtCounters } from '../../stats/counter-fields.ts';
+import { atMost } from '../time-limit.ts';
 import { yieldCores } from './cores.ts';
 import { forkWorker } from './fork-worker.ts';
 import type { ListenerSet } from './listeners.ts';
 import { Retries } from './retries.ts';
 import { Stopping } from './stopping.ts';
-import { logOutput, RateLimit } from './worker-output.ts';
+import { logOutput, WorkerReports } from './worker-output.ts';
 import { NO_WORKER, WorkerProcess } from './worker-process.ts';
 
-/** Parameters and callbacks of the supervisor. */
+/** Callbacks of the supervisor. */
 export interface SupervisorHost {
   /** Whether workers have a disk tier. */
   readonly hasDisk: boolean;
@@ -41,12 +43,6 @@ export interface SupervisorHost {
     sendCode: (load: LoadedProgram) => Promise<LoadedProgram>,
   ): Promise<InitMessage | null>;
   log(level: 'debug' | 'info' | 'warning' | 'error', text: string): void;
-  /** Seconds in which a worker that is stopped may finish what was begun (stop_timeout). */
-  stopTimeout(): number;
-  /** Whether a dead worker is replaced (auto_restart). */
-  autoRestart(): boolean;
-  /** Seconds: cli_timeout, startup_timeout and ping_interval. */
-  timeouts(): { cli: number; startup: number; ping: number };
   panicked(text: string): void;
   happened(kind: EventKind, text: string): void;
   turned(turn: TurnReport, thread: number): void;
@@ -54,8 +50,6 @@ export interface SupervisorHost {
   /** Publishes an invalidation of the worker to the fleet. Never rejects. */
   publish(event: Invalidation): Promise<FleetReceipt>;
 }
-
-type Note = Pick<FromWorker & { t: 'note' }, 'level' | 'text'>;
 
 /** A worker that served for less than this, or not at all, died quickly. One that served longer is replaced at once,
  * however often: a delay would save the machine little and cost the traffic that the next one could serve. */
@@ -72,6 +66,7 @@ export class Supervisor {
   private failed = false;
   private readonly code: ProcessCode;
   private readonly host: SupervisorHost;
+  private readonly params: Params;
   private readonly listeners: ListenerSet;
   private worker: WorkerProcess | null = null;
   /** Of a worker that was asked to stop. */
@@ -83,9 +78,7 @@ export class Supervisor {
   private wanted = false;
   /** The pending start() replaces a scheduled retry: it is retried if it fails. */
   private retrying = false;
-  /** Rate limits for messages of the worker: notes include those of extensions and of std.syslog without a syslog. */
-  private readonly notes: RateLimit<Note>;
-  private readonly events: RateLimit<{ kind: EventKind; text: string }>;
+  private readonly reports: WorkerReports;
   private settle: { resolve(): void; reject(reason: Error): void } | null = null;
   private readonly onStopped: (() => void)[] = [];
   private readonly onSettled: (() => void)[] = [];
@@ -93,26 +86,18 @@ export class Supervisor {
   constructor(
     code: ProcessCode,
     listeners: ListenerSet,
+    params: Params,
     host: SupervisorHost,
     counters: MgtCounters,
     early: ChildProcess | null = null,
   ) {
     this.code = code;
     this.listeners = listeners;
+    this.params = params;
     this.host = host;
     this.counters = counters;
     this.early = early;
-    this.notes = new RateLimit(
-      ({ level, text }) => host.log(level, text),
-      (count) => ({ level: 'warning', text: `${count} more messages of the worker were suppressed` }),
-    );
-    this.events = new RateLimit(
-      ({ kind, text }) => host.happened(kind, text),
-      (count) => ({
-        kind: 'trouble',
-        text: `${count} more changes of health and bans of programs were suppressed`,
-      }),
-    );
+    this.reports = new WorkerReports(host);
   }
 
   get state(): WorkerState {
@@ -170,12 +155,7 @@ export class Supervisor {
   /** The same with a time limit, for queries, stops and starts. */
   async settledSoon(): Promise<void> {
     if (this.state !== 'starting') return;
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, SETTLE_MS);
-    });
-    await Promise.race([this.settled(), enough]);
-    clearTimeout(timer);
+    await atMost(SETTLE_MS, this.settled());
   }
 
   /** Stops the worker, which accepts no more connections and finishes what it has begun; resolves when it has exited.
@@ -196,15 +176,14 @@ export class Supervisor {
     return new Promise((resolve) => {
       this.onStopped.push(resolve);
       if (this.state === 'stopping') return;
-      const seconds = this.state === 'running' ? this.host.stopTimeout() : 0;
+      const seconds = this.state === 'running' ? this.params.num('stop_timeout') : 0;
       this.state = 'stopping';
       this.host.log('debug', 'Stopping Child');
       // Clients are to be refused, not to wait for a worker that does not come.
       this.listeners.close();
-      const { host } = this;
-      this.stopping = new Stopping(worker, seconds, {
-        log: host.log,
-        happened: (text) => host.happened('worker', text),
+      this.stopping = new Stopping(worker, seconds, (level, text) => {
+        this.host.log(level, text);
+        this.host.happened('worker', text);
       });
     });
   }
@@ -225,6 +204,11 @@ export class Supervisor {
     this.worker?.kill();
   }
 
+  /** Whether a dead worker is replaced. */
+  private get autoRestart(): boolean {
+    return this.params.bool('auto_restart');
+  }
+
   private launch(): void {
     this.retries.cancel();
     if (!this.wanted || this.worker !== null) return;
@@ -242,8 +226,7 @@ export class Supervisor {
       return;
     }
     this.early = null;
-    const worker = new WorkerProcess(child, {
-      timeouts: () => this.host.timeouts(),
+    const worker = new WorkerProcess(child, this.params, {
       onMessage: (from, message) => void this.receive(from, message),
       onLateStart: (late) => {
         if (late !== this.worker || this.state !== 'starting') return;
@@ -304,18 +287,15 @@ export class Supervisor {
       case 'failed':
         this.failStart(m.reason);
         return;
-      case 'panic':
-        worker.panic = m.text;
-        return;
       case 'trouble':
         this.host.log('error', m.text);
         this.host.changed('trouble', m.text);
         return;
       case 'note':
-        this.notes.take(m);
+        this.reports.note(m);
         return;
       case 'happened':
-        this.events.take(m);
+        this.reports.event(m);
         return;
       case 'turn':
         this.host.turned(m, m.thread);
@@ -347,16 +327,7 @@ export class Supervisor {
       this.failStart('No active VCL');
       return;
     }
-    worker.cacheSince = Date.now();
-    const threads = this.threadsOf(init);
-    worker.threads = threads;
-    const code = threads > 1 ? this.code.text : null;
-    worker.post({ ...init, threads, listeners: this.listeners.specs(), code });
-    this.listeners.handles().forEach((handle, index) => {
-      for (let thread = 0; thread < threads; thread++) {
-        worker.post({ t: 'listener', index, thread }, handle ?? undefined);
-      }
-    });
+    worker.configure(init, this.listeners, this.code, (text) => this.host.log('warning', text));
     worker.expectProgress();
   }
 
@@ -372,16 +343,6 @@ export class Supervisor {
     this.host.changed('started', `Child (${worker.pid}) started`);
     this.settle?.resolve();
     this.settle = null;
-  }
-
-  /** Threads that can serve: without shareable listening sockets only one. */
-  private threadsOf({ threads }: InitMessage): number {
-    if (threads === 1 || this.listeners.canBeShared) return threads;
-    this.host.log(
-      'warning',
-      `One thread serves instead of worker_threads=${threads}: this version of Node has no listening sockets that threads can share`,
-    );
-    return 1;
   }
 
   private exited(worker: WorkerProcess, code: number | null, signal: NodeJS.Signals | null): void {
@@ -412,7 +373,7 @@ export class Supervisor {
     const how = signal === null ? `status=${code}` : `signal=${constants.signals[signal]} (${signal})`;
     if (servedAt !== null && performance.now() - servedAt >= YOUNG_MS) this.retries.forget();
     const asked = this.settle !== null;
-    if (!this.host.autoRestart() || (asked && !this.retrying)) this.wanted = false;
+    if (!this.autoRestart || (asked && !this.retrying)) this.wanted = false;
     const next = this.wanted ? this.retries.next() : 'not restarted';
     const why = this.wanted || asked ? '' : ' (auto_restart is off: use the command start)';
     const report = `Child (${pid}) died ${how}; ${next}${why}`;
@@ -436,7 +397,7 @@ export class Supervisor {
     const { settle, worker } = this;
     this.settle = null;
     this.failed = true;
-    if ((settle !== null && !this.retrying) || !this.host.autoRestart()) this.wanted = false;
+    if ((settle !== null && !this.retrying) || !this.autoRestart) this.wanted = false;
     const next = worker === null && this.wanted ? `; ${this.retries.next()}` : '';
     if (settle === null || next !== '') this.host.log('error', `Child cannot start: ${reason}${next}`);
     if (worker === null) {

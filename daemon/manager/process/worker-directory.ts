@@ -1,7 +1,7 @@
-// The worker's directory inside the working directory: the worker's user writes log and counters there and nowhere
-// else. Created by every daemon and removed at its exit.
+// The directories that the worker's user writes to, and no others: one inside the working directory for log and counters,
+// created by every daemon and removed at its exit, and that of a disk tier, which stays.
 //
-// Note: it may belong to a less privileged user, who could replace entries in it at any moment. The manager unlinks
+// Note: the first may belong to a less privileged user, who could replace entries in it at any moment. The manager unlinks
 // entries and reads files in it, but never writes to existing ones.
 
 import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
@@ -10,6 +10,7 @@ import type { FileAccess } from '../../../protocol/files/own-file.ts';
 import { isTrustedOwner, Untrusted, userText } from '../../../protocol/files/trust.ts';
 import { systemText } from '../../../protocol/system-text.ts';
 import { WORKDIR_FILES } from '../../../protocol/workdir.ts';
+import type { DiskSpec } from '../../link.ts';
 import { RING_FILE } from '../../log/ring-format.ts';
 import type { Account } from '../../privileges.ts';
 import { COUNTERS_FILE } from '../../stats/counters-format.ts';
@@ -77,4 +78,26 @@ function removeLeftOver(path: string, worker: Account | null): void {
   }
   for (const name of names) unlinkSync(join(path, name));
   rmdirSync(path);
+}
+
+/** Creates the directory of a disk tier if it is missing. `worker`: the owner; null for the present user. Throws
+ * OptionError. */
+export function makeDiskDirectory({ path }: DiskSpec, worker: Account | null): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    if (worker !== null) lchownSync(path, worker.uid, worker.gid);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw new OptionError(`Cannot create the disk tier's directory '${path}': ${systemText(cause)}`, false);
+  }
+  const stat = lstatSync(path);
+  if (!stat.isDirectory()) throw new OptionError(`'${path}' of -s is not a directory`, false);
+  const { uid, mode } = stat;
+  const owner = worker?.uid ?? process.geteuid?.() ?? uid;
+  if (uid !== owner || (mode & 0o022) !== 0)
+    throw new OptionError(
+      `The disk tier's directory '${path}' must belong to the worker's user (uid ${owner}), and nobody else may write to it: ` +
+        `it belongs to uid ${uid}, with mode ${(mode & 0o777).toString(8)}`,
+      false,
+    );
 }

@@ -1,5 +1,8 @@
-// Standard output and standard error of a worker, as lines of the manager's log. The rate and the length of lines are
-// limited; suppressed lines are counted.
+// All that a worker writes and reports for the manager's log and list of events: lines of its standard output and standard
+// error, notes, events. Rate and length are limited; suppressed ones are counted.
+
+import type { EventKind } from '../../../protocol/tables/events.ts';
+import type { FromWorker } from '../../link.ts';
 
 /** Lines per window, and its length in milliseconds. A crash with its stack trace fits; a flood amounts to a few MB
  * a day. */
@@ -37,6 +40,43 @@ export class RateLimit<T> {
     this.#used = 0;
     if (this.#excess > 0) this.#out(this.#suppressed(this.#excess));
     this.#excess = 0;
+  }
+}
+
+type Note = Pick<FromWorker & { t: 'note' }, 'level' | 'text'>;
+interface WorkerEvent {
+  readonly kind: EventKind;
+  readonly text: string;
+}
+
+/** Messages of workers. Notes include those of extensions, and of std.syslog without a syslog. */
+export class WorkerReports {
+  readonly #notes: RateLimit<Note>;
+  readonly #events: RateLimit<WorkerEvent>;
+
+  constructor(to: {
+    log(level: Note['level'], text: string): void;
+    happened(kind: EventKind, text: string): void;
+  }) {
+    this.#notes = new RateLimit(
+      ({ level, text }) => to.log(level, text),
+      (count) => ({ level: 'warning', text: `${count} more messages of the worker were suppressed` }),
+    );
+    this.#events = new RateLimit(
+      ({ kind, text }) => to.happened(kind, text),
+      (count) => ({
+        kind: 'trouble',
+        text: `${count} more changes of health and bans of programs were suppressed`,
+      }),
+    );
+  }
+
+  note(note: Note): void {
+    this.#notes.take(note);
+  }
+
+  event(event: WorkerEvent): void {
+    this.#events.take(event);
   }
 }
 

@@ -7,8 +7,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { CLI } from '../../../protocol/errors.ts';
 import type { CommandReply } from '../../../protocol/messages.ts';
-import type { FromWorker, LoadedProgram, ToWorker, WorkerCall } from '../../link.ts';
+import type { FromWorker, InitMessage, LoadedProgram, ToWorker, WorkerCall } from '../../link.ts';
+import type { ProcessCode } from '../../own-process.ts';
+import type { Params } from '../../params/parameter-set.ts';
 import { turns } from '../../turns/turns.ts';
+import type { ListenerSet } from './listeners.ts';
 
 export const NO_WORKER: CommandReply = { status: CLI.COMMS, body: 'CLI communication error (no worker)' };
 
@@ -23,11 +26,17 @@ const LAST_MESSAGES_MS = 1000;
 /** The longest timer of the runtime; longer ones would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Parameters and callbacks of a worker process. */
-export interface WorkerProcessHost {
-  /** Seconds: cli_timeout, startup_timeout and ping_interval. */
-  timeouts(): { cli: number; startup: number; ping: number };
-  /** A message other than a reply to a call. */
+/** Seconds (chosen): with cli_timeout 0 a worker must still be able to start, so that the operator can reset it. */
+const MIN_TIMEOUT = 0.25;
+
+/** Seconds that a worker may be silent, and that a client waits for a reply (cli_timeout). */
+export function cliTimeout(params: Params): number {
+  return Math.min(Math.floor(MAX_TIMER_MS / 1000), Math.max(MIN_TIMEOUT, params.num('cli_timeout')));
+}
+
+/** Callbacks of a worker process. */
+export interface WorkerProcessEvents {
+  /** A message other than a reply to a call, or the report of a panic. */
   onMessage(worker: WorkerProcess, message: FromWorker): void;
   /** The deadline of the start has passed. */
   onLateStart(worker: WorkerProcess): void;
@@ -45,16 +54,18 @@ export class WorkerProcess {
   cacheSince: number | null = null;
   /** The report of its panic; '' without one. */
   panic = '';
-  private readonly host: WorkerProcessHost;
+  private readonly params: Params;
+  private readonly events: WorkerProcessEvents;
   private readonly calls = new WorkerCalls();
   private nextCode = 1;
   private pings: NodeJS.Timeout | null = null;
   private deadline: NodeJS.Timeout | null = null;
   private ended = false;
 
-  constructor(child: ChildProcess, host: WorkerProcessHost) {
+  constructor(child: ChildProcess, params: Params, events: WorkerProcessEvents) {
     this.child = child;
-    this.host = host;
+    this.params = params;
+    this.events = events;
     child.on('message', (message) => this.receive(message as FromWorker));
   }
 
@@ -107,6 +118,30 @@ export class WorkerProcess {
     return { ...load, program: { ...load.program, pieces: empty, positions: '' }, ahead };
   }
 
+  /** Sends it its configuration and its listening sockets, in answer to its hello. @param code of threads beside the first */
+  configure(
+    init: InitMessage,
+    listeners: ListenerSet,
+    code: ProcessCode,
+    warn: (text: string) => void,
+  ): void {
+    let { threads } = init;
+    if (threads > 1 && !listeners.canBeShared) {
+      warn(
+        `One thread serves instead of worker_threads=${threads}: this version of Node has no listening sockets that threads can share`,
+      );
+      threads = 1;
+    }
+    this.threads = threads;
+    this.cacheSince = Date.now();
+    this.post({ ...init, threads, listeners: listeners.specs(), code: threads > 1 ? code.text : null });
+    listeners.handles().forEach((handle, index) => {
+      for (let thread = 0; thread < threads; thread++) {
+        this.post({ t: 'listener', index, thread }, handle ?? undefined);
+      }
+    });
+  }
+
   post(message: ToWorker, handle?: unknown): void {
     const { child } = this;
     if (!child.connected) return;
@@ -121,9 +156,9 @@ export class WorkerProcess {
   /** Starts or restarts the deadline for the next step of the start. */
   expectProgress(): void {
     this.cancelDeadline();
-    const { cli, startup } = this.host.timeouts();
-    const ms = Math.min(MAX_TIMER_MS, Math.max(MIN_START_MS, cli * 1000, startup * 1000));
-    this.deadline = setTimeout(() => this.host.onLateStart(this), ms).unref();
+    const seconds = Math.max(cliTimeout(this.params), this.params.num('startup_timeout'));
+    const ms = Math.min(MAX_TIMER_MS, Math.max(MIN_START_MS, seconds * 1000));
+    this.deadline = setTimeout(() => this.events.onLateStart(this), ms).unref();
   }
 
   cancelDeadline(): void {
@@ -133,7 +168,7 @@ export class WorkerProcess {
 
   /** Begins to ping it. */
   watch(): void {
-    const { ping } = this.host.timeouts();
+    const ping = this.params.num('ping_interval');
     if (ping <= 0) return;
     let pending = false;
     this.pings = setInterval(() => {
@@ -155,16 +190,17 @@ export class WorkerProcess {
 
   private callNow(call: WorkerCall): Promise<CommandReply> {
     return this.calls.open(
-      Math.max(1, this.host.timeouts().cli * 1000),
+      cliTimeout(this.params) * 1000,
       (id) => this.post({ t: 'call', id, call }),
-      call.op === 'ping' ? () => this.host.onHang(this) : () => void this.call({ op: 'ping' }),
+      call.op === 'ping' ? () => this.events.onHang(this) : () => void this.call({ op: 'ping' }),
     );
   }
 
   private receive(message: FromWorker): void {
     if (message.t === 'part') this.calls.part(message.id, message.text);
     else if (message.t === 'reply') this.calls.replied(message.id, message);
-    else this.host.onMessage(this, message);
+    else if (message.t === 'panic') this.panic = message.text;
+    else this.events.onMessage(this, message);
   }
 }
 

@@ -25,12 +25,8 @@ export interface LoadedTls {
   readonly certificates: readonly LoadedCertificate[];
 }
 
-export interface StoreHost {
-  /** Has the worker use this; returns why it does not, or null. */
-  apply(next: LoadedTls): Promise<string | null>;
-  /** Epoch seconds. */
-  now(): number;
-}
+/** Makes the worker use new certificates; returns why it does not, or null. */
+type Apply = (next: LoadedTls) => Promise<string | null>;
 
 /** A certificate that an authority has issued; texts are PEM. */
 export interface IssuedCertificate {
@@ -48,7 +44,8 @@ export type CertificateStatus = 'active' | 'staged' | 'discarded';
 
 export class CertificateStore {
   readonly #plans: readonly FrontendPlan[];
-  readonly #host: StoreHost;
+  readonly #apply: Apply;
+  readonly #now: () => number;
   #loaded: LoadedTls = { frontends: [], certificates: [] };
   #staged: readonly LoadedCertificate[] = [];
   /** Ids of active ones that the next commit drops. */
@@ -56,9 +53,11 @@ export class CertificateStore {
   #nextId = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(plans: readonly FrontendPlan[], host: StoreHost) {
+  /** @param now returns epoch seconds */
+  constructor(plans: readonly FrontendPlan[], apply: Apply, now = () => Date.now() / 1000) {
     this.#plans = plans;
-    this.#host = host;
+    this.#apply = apply;
+    this.#now = now;
   }
 
   get loaded(): LoadedTls {
@@ -127,7 +126,7 @@ export class CertificateStore {
   commit(): Promise<{ readonly added: readonly string[]; readonly discarded: readonly string[] }> {
     return this.#alone(async () => {
       const { frontends } = this.#loaded;
-      await this.#apply({ frontends, certificates: this.#kept() });
+      await this.#activate({ frontends, certificates: this.#kept() });
       const done = { added: this.#staged.map(({ request }) => request.id), discarded: [...this.#discarded] };
       this.#staged = [];
       this.#discarded = new Set();
@@ -145,7 +144,7 @@ export class CertificateStore {
         before.map(({ request }) => request),
         before,
       );
-      await this.#apply({ frontends, certificates });
+      await this.#activate({ frontends, certificates });
       return certificates.filter((one, i) => isChanged(before[i] as LoadedCertificate, one));
     });
   }
@@ -157,7 +156,7 @@ export class CertificateStore {
       this.#checkFrontend(frontend);
       if (!isCertificateId(id)) this.#checkId(id, 0);
       const request = { id, frontend, files: null, policy, isDefault: false };
-      const issued = certificateOf(request, { chain, key }, this.#host.now());
+      const issued = certificateOf(request, { chain, key }, this.#now());
       const missing = names.filter((name) => !issued.certificate.names.includes(name));
       if (missing.length > 0)
         throw new CertificateError(`certificate ${id}: it is not for ${missing.join(', ')}`);
@@ -165,7 +164,7 @@ export class CertificateStore {
       const at = certificates.findIndex((one) => one.request.id === id);
       const next = at < 0 ? [...certificates, issued] : certificates.with(at, issued);
       checkCount(next.length);
-      await this.#apply({ frontends, certificates: next });
+      await this.#activate({ frontends, certificates: next });
       return issued;
     });
   }
@@ -176,8 +175,8 @@ export class CertificateStore {
     return [...kept, ...this.#staged];
   }
 
-  async #apply(next: LoadedTls): Promise<void> {
-    const refusal = await this.#host.apply(next);
+  async #activate(next: LoadedTls): Promise<void> {
+    const refusal = await this.#apply(next);
     if (refusal !== null) throw new CertificateError(refusal);
     this.#loaded = next;
   }
@@ -195,7 +194,7 @@ export class CertificateStore {
       loaded.push(
         files === null
           ? (before[i] as LoadedCertificate)
-          : placed(request.at, () => loadCertificate({ ...request, files }, this.#host.now())),
+          : placed(request.at, () => loadCertificate({ ...request, files }, this.#now())),
       );
       if (!turns.mayContinue()) await turns.next();
     }

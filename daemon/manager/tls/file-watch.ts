@@ -1,5 +1,5 @@
-// Watches files by their inode, size and times: unlike events of the file system, that works for symlinks whose target is
-// replaced, for files that are written anew, and on every file system. A change is reported once nothing has changed
+// Watches files by their inode, size and times: unlike events of the file system, this works for symlinks whose target is
+// replaced, for files that are rewritten, and on every file system. A change is reported once nothing has changed
 // for a whole round: tools write certificate and key one after the other.
 
 import { stat } from 'node:fs/promises';
@@ -7,26 +7,23 @@ import { stat } from 'node:fs/promises';
 /** Files looked at without a pause (chosen). */
 const TOGETHER = 16;
 
-export interface FileWatchHost {
-  paths(): readonly string[];
-  /** Some have changed. */
-  changed(): Promise<void>;
-  /** Milliseconds between rounds. */
-  readonly interval: number;
-}
-
 export class FileWatch {
-  readonly #host: FileWatchHost;
+  readonly #interval: number;
+  readonly #paths: () => readonly string[];
+  readonly #changed: () => Promise<void>;
   #seen: ReadonlyMap<string, string> = new Map();
   #isDirty = false;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(host: FileWatchHost) {
-    this.#host = host;
+  /** @param interval milliseconds between rounds @param changed called when files have changed */
+  constructor(interval: number, paths: () => readonly string[], changed: () => Promise<void>) {
+    this.#interval = interval;
+    this.#paths = paths;
+    this.#changed = changed;
   }
 
-  /** Takes the present state for that which was loaded, and starts. */
+  /** Takes the present state of the files as the loaded one, and starts. */
   async start(): Promise<void> {
     this.#seen = await this.#look();
     this.#next();
@@ -51,7 +48,7 @@ export class FileWatch {
     if (isChanged) this.#isDirty = true;
     else if (this.#isDirty) {
       this.#isDirty = false;
-      await this.#host.changed();
+      await this.#changed();
     }
   }
 
@@ -59,12 +56,12 @@ export class FileWatch {
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
       void this.round().finally(() => this.#next());
-    }, this.#host.interval);
+    }, this.#interval);
     this.#timer.unref();
   }
 
   async #look(): Promise<Map<string, string>> {
-    const paths = [...new Set(this.#host.paths())];
+    const paths = [...new Set(this.#paths())];
     const seen = new Map<string, string>();
     for (let at = 0; at < paths.length; at += TOGETHER) {
       const some = paths.slice(at, at + TOGETHER);

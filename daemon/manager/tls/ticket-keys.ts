@@ -18,23 +18,19 @@ interface AgedKey extends TicketKey {
   readonly made: number;
 }
 
-export interface TicketKeysHost {
-  /** The file. */
-  readonly path: string;
-  /** Epoch seconds. */
-  now(): number;
-  warn(text: string): void;
-}
-
 export class TicketKeys {
-  readonly #host: TicketKeysHost;
+  readonly #path: string;
+  readonly #warn: (text: string) => void;
+  readonly #now: () => number;
   #aged: readonly AgedKey[];
   #removeFile: () => void = () => {};
 
-  /** Takes the keys of the file that are not too old. */
-  constructor(host: TicketKeysHost) {
-    this.#host = host;
-    this.#aged = readKeys(host.path).filter((key) => this.#isYoung(key, KEPT * PERIOD));
+  /** Takes the keys of the file that are not too old. @param now returns epoch seconds */
+  constructor(path: string, warn: (text: string) => void, now: () => number = () => Date.now() / 1000) {
+    this.#path = path;
+    this.#warn = warn;
+    this.#now = now;
+    this.#aged = readKeys(path).filter((key) => this.#isYoung(key, KEPT * PERIOD));
     this.rotate();
   }
 
@@ -48,7 +44,7 @@ export class TicketKeys {
     const [newest] = this.#aged;
     if (newest !== undefined && this.#isYoung(newest, PERIOD)) return false;
     const random = (bytes: number): string => randomBytes(bytes).toString('base64');
-    const made = { name: random(16), aes: random(16), hmac: random(32), made: Math.floor(this.#host.now()) };
+    const made = { name: random(16), aes: random(16), hmac: random(32), made: Math.floor(this.#now()) };
     const young = this.#aged.filter((key) => this.#isYoung(key, KEPT * PERIOD));
     this.#aged = [made, ...young].slice(0, KEPT);
     this.#save();
@@ -61,18 +57,17 @@ export class TicketKeys {
   }
 
   #isYoung({ made }: AgedKey, seconds: number): boolean {
-    const age = this.#host.now() - made;
+    const age = this.#now() - made;
     // A key from the future is of a clock that was wrong.
     return age >= -PERIOD && age < seconds;
   }
 
   #save(): void {
-    const { path, warn } = this.#host;
     try {
-      this.#removeFile = writeOwn(path, JSON.stringify(this.#aged), 0o600);
+      this.#removeFile = writeOwn(this.#path, JSON.stringify(this.#aged), 0o600);
     } catch (cause) {
-      warn(
-        `Cannot write ${path}: ${systemText(cause)}; TLS sessions will not resume if this process is killed`,
+      this.#warn(
+        `Cannot write ${this.#path}: ${systemText(cause)}; TLS sessions will not resume if this process is killed`,
       );
     }
   }

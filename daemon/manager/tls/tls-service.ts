@@ -30,12 +30,11 @@ import { TlsFileError } from './tls-file-lexer.ts';
 const WATCH_INTERVAL = 2000;
 const CLOCK_INTERVAL = 60_000;
 
-export interface TlsHost {
-  readonly dir: string;
+/** What watches and commands need of the daemon; null until it is open. */
+interface Opened {
   readonly supervisor: Pick<Supervisor, 'settled' | 'state' | 'call'>;
-  log: Log;
-  /** Records an event. */
-  happened(kind: 'tls', text: string): void;
+  readonly log: Log;
+  readonly happened: (text: string) => void;
 }
 
 export class TlsService {
@@ -51,7 +50,7 @@ export class TlsService {
   readonly #watch: FileWatch;
   #challenges: AcmeChallenges = NO_TLS.challenges;
   #tickets: TicketKeys | null = null;
-  #host: TlsHost | null = null;
+  #opened: Opened | null = null;
   #clock: NodeJS.Timeout | null = null;
 
   /** Reads the file of -A, and all certificates. Throws OptionError. */
@@ -83,15 +82,12 @@ export class TlsService {
     this.#warnings = warnings;
     this.listeners = plan.listeners.length === 0 ? parseListeners([DEFAULT_LISTENER]) : plan.listeners;
     this.auto = plan.auto;
-    this.store = new CertificateStore(plan.frontends, {
-      apply: (next) => this.#apply(next),
-      now: () => Date.now() / 1000,
-    });
-    this.#watch = new FileWatch({
-      paths: () => this.#paths(),
-      changed: () => this.#filesChanged(),
-      interval: WATCH_INTERVAL,
-    });
+    this.store = new CertificateStore(plan.frontends, (next) => this.#apply(next));
+    this.#watch = new FileWatch(
+      WATCH_INTERVAL,
+      () => this.#paths(),
+      () => this.#filesChanged(),
+    );
   }
 
   /** Whether any listener speaks TLS; nothing of this costs anything otherwise. */
@@ -110,18 +106,15 @@ export class TlsService {
     return [{ prefix: 'TLS', rows: TLS_CERT_COUNTERS, values: this.#counters }];
   }
 
-  /** Begins to watch files and the clock, once the working directory is locked. */
-  open(host: TlsHost): void {
-    this.#host = host;
-    for (const text of this.#warnings) host.log('warning', text);
+  /** Begins to watch files and the clock, once the working directory is locked. @param happened records an event */
+  open(dir: string, supervisor: Opened['supervisor'], log: Log, happened: Opened['happened']): void {
+    const warn = (text: string): void => log('warning', text);
+    this.#opened = { supervisor, log, happened };
+    this.#warnings.forEach(warn);
     if (!this.isUsed) return;
     const { certificates } = this.store.loaded;
-    for (const { warnings } of certificates) for (const text of warnings) host.log('warning', text);
-    this.#tickets = new TicketKeys({
-      path: join(host.dir, WORKDIR_FILES.tickets),
-      now: () => Date.now() / 1000,
-      warn: (text) => host.log('warning', text),
-    });
+    for (const { warnings } of certificates) warnings.forEach(warn);
+    this.#tickets = new TicketKeys(join(dir, WORKDIR_FILES.tickets), warn);
     this.#tick();
     this.#clock = setInterval(() => this.#tick(), CLOCK_INTERVAL);
     this.#clock.unref();
@@ -197,7 +190,7 @@ export class TlsService {
 
   /** Sends the worker something; returns why it refuses. One that starts is waited for: it may have begun with less. */
   async #call(call: WorkerCall): Promise<string | null> {
-    const supervisor = this.#host?.supervisor;
+    const supervisor = this.#opened?.supervisor;
     await supervisor?.settled();
     if (supervisor?.state !== 'running') return null;
     const { status, body } = await supervisor.call(call);
@@ -220,7 +213,7 @@ export class TlsService {
           'info',
           `Certificate ${id} (${subject}) was loaded from its file, valid until ${new Date(notAfter * 1000).toISOString()}`,
         );
-        for (const text of warnings) this.#host?.log('warning', text);
+        for (const text of warnings) this.#opened?.log('warning', text);
       }
       this.#tick();
     } catch (cause) {
@@ -244,8 +237,8 @@ export class TlsService {
   }
 
   #report(level: 'info' | 'warning', text: string): void {
-    this.#host?.log(level, text);
-    this.#host?.happened('tls', text);
+    this.#opened?.log(level, text);
+    this.#opened?.happened(text);
   }
 }
 

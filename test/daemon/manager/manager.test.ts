@@ -37,8 +37,8 @@ describe('a worker on its own', () => {
   it('serves on a port that the manager bound', async () => {
     const f = await start('-F', '-b', 'none');
     expect(await body(f, 'status')).toBe('Child in state running');
-    const [{ port = 0 } = {}] = f.manager.listeners.list();
-    expect(await greet(port)).toBe(`worker ${f.manager.supervisor.pid}\n`);
+    const [{ port = 0 } = {}] = f.manager.core.listeners.list();
+    expect(await greet(port)).toBe(`worker ${f.manager.core.supervisor.pid}\n`);
   });
 
   it('is started by a command in debug mode, and not without a program', async () => {
@@ -57,13 +57,13 @@ describe('a worker on its own', () => {
 
   it('stops, refuses connections, and comes back on the same port', async () => {
     const f = await start('-F', '-b', 'none');
-    const [{ port = 0 } = {}] = f.manager.listeners.list();
+    const [{ port = 0 } = {}] = f.manager.core.listeners.list();
     expect(await f.manager.command('stop')).toEqual({ status: 200, body: '' });
     expect(await f.manager.command('stop')).toEqual({ status: 300, body: 'Child in state stopped' });
     expect(await greet(port)).toBe('ECONNREFUSED');
     expect((await f.manager.command('start')).status).toBe(200);
-    expect(await greet(port)).toBe(`worker ${f.manager.supervisor.pid}\n`);
-    expect(f.manager.supervisor.counters).toMatchObject({
+    expect(await greet(port)).toBe(`worker ${f.manager.core.supervisor.pid}\n`);
+    expect(f.manager.core.supervisor.counters).toMatchObject({
       child_start: 2,
       child_exit: 1,
       child_stop: 0,
@@ -75,14 +75,14 @@ describe('a worker on its own', () => {
     const f = await start('-F', '-b', 'none');
     await body(f, 'param.set default_ttl 42');
     await body(f, 'vcl.inline second "vcl 4.1;"');
-    const [{ port = 0 } = {}] = f.manager.listeners.list();
-    const first = f.manager.supervisor.pid;
+    const [{ port = 0 } = {}] = f.manager.core.listeners.list();
+    const first = f.manager.core.supervisor.pid;
     process.kill(first, 'SIGKILL');
-    await until(() => f.manager.supervisor.pid !== first, 'the death is noticed');
+    await until(() => f.manager.core.supervisor.pid !== first, 'the death is noticed');
     const text = await greet(port);
     expect(text).toMatch(/^worker \d+\n$/);
     expect(text).not.toBe(`worker ${first}\n`);
-    await until(() => f.manager.supervisor.state === 'running', 'a new worker runs');
+    await until(() => f.manager.core.supervisor.state === 'running', 'a new worker runs');
     const init = JSON.parse(await body(f, 'debug.srandom init'));
     expect(init.params.default_ttl).toBe(42);
     expect(init.programs.map((p: { name: string }) => p.name)).toEqual(['boot', 'second']);
@@ -95,8 +95,8 @@ describe('a worker on its own', () => {
   it('stays dead with auto_restart=off, and reports that', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'auto_restart=off');
     expect((await f.manager.command('debug.srandom die')).status).toBe(400);
-    await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
-    const [{ port = 0 } = {}] = f.manager.listeners.list();
+    await until(() => f.manager.core.supervisor.state === 'stopped', 'stopped');
+    const [{ port = 0 } = {}] = f.manager.core.listeners.list();
     expect(await greet(port)).toBe('ECONNREFUSED');
     expect(await body(f, 'status')).toBe('Child in state stopped');
     expect(await body(f, 'ban req.url == /')).toBe(
@@ -131,7 +131,7 @@ describe('a worker on its own', () => {
   ])('reports a panic as long as feature %s has it', async (feature, report) => {
     const f = await start('-F', '-b', 'none', '-p', 'auto_restart=off', '-p', `feature=${feature}`);
     await f.manager.command('debug.srandom panic');
-    await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
+    await until(() => f.manager.core.supervisor.state === 'stopped', 'stopped');
     const shown = JSON.parse(await body(f, 'panic.show -j')) as string[];
     expect(JSON.stringify(shown)).toContain(JSON.stringify(report).slice(1, -1));
     expect(JSON.stringify(shown).includes('at line 1')).toBe(feature.startsWith('-'));
@@ -144,24 +144,28 @@ describe('a worker on its own', () => {
       body: 'Child has not panicked or panic has been cleared',
     });
     await f.manager.command('debug.srandom panic');
-    await until(() => f.manager.supervisor.state === 'stopped', 'stopped');
+    await until(() => f.manager.core.supervisor.state === 'stopped', 'stopped');
     const shown = await f.manager.command('panic.show');
     expect(shown.status).toBe(200);
     expect(shown.body).toMatch(/^Panic at: \w{3}, \d\d \w{3} \d{4} [\d:]+ GMT\nAssert error in fake\(\)\n/);
     const parsed = JSON.parse(await body(f, 'panic.show -j')) as unknown[];
     expect(parsed[3]).toBe(`${shown.body.trimEnd()}\n`);
-    expect(f.manager.supervisor.counters).toMatchObject({ child_panic: 1, child_died: 1, child_exit: 0 });
+    expect(f.manager.core.supervisor.counters).toMatchObject({
+      child_panic: 1,
+      child_died: 1,
+      child_exit: 0,
+    });
     expect((await f.manager.command('panic.clear -z')).status).toBe(200);
-    expect(f.manager.supervisor.counters.child_panic).toBe(0);
+    expect(f.manager.core.supervisor.counters.child_panic).toBe(0);
     expect((await f.manager.command('panic.clear')).status).toBe(300);
   });
 
   it('is killed and replaced when it does not answer', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3');
-    const first = f.manager.supervisor.pid;
+    const first = f.manager.core.supervisor.pid;
     expect((await f.manager.command('debug.srandom hang')).status).toBe(300);
     await until(
-      () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== first,
+      () => f.manager.core.supervisor.state === 'running' && f.manager.core.supervisor.pid !== first,
       'replaced',
     );
     expect(f.log.join('\n')).toContain('not responding to CLI, killed it.');
@@ -169,7 +173,7 @@ describe('a worker on its own', () => {
 
   it('is not killed for a long command, which continues: its caller is notified, and all are at its end', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3', '-p', 'ping_interval=0');
-    const { pid } = f.manager.supervisor;
+    const { pid } = f.manager.core.supervisor;
     expect(await f.manager.command('debug.srandom dawdle')).toEqual({
       status: 300,
       body: "debug.srandom takes longer than 0.3 s (cli_timeout) and continues in the background; event.list and the daemon's log will report its end.\n",
@@ -183,15 +187,15 @@ describe('a worker on its own', () => {
       'debug.srandom takes longer than 0.3 s (cli_timeout) and continues in the background',
     );
     expect(events).toMatch(ended);
-    expect(f.manager.supervisor.pid).toBe(pid);
+    expect(f.manager.core.supervisor.pid).toBe(pid);
   });
 
   it('that hangs in a command is killed also where it is not asked for signs of life', async () => {
     const f = await start('-F', '-b', 'none', '-p', 'cli_timeout=0.3', '-p', 'ping_interval=0');
-    const first = f.manager.supervisor.pid;
+    const first = f.manager.core.supervisor.pid;
     await f.manager.command('debug.srandom hang');
     await until(
-      () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== first,
+      () => f.manager.core.supervisor.state === 'running' && f.manager.core.supervisor.pid !== first,
       'replaced',
     );
   });
@@ -233,10 +237,10 @@ describe('large code of a program', () => {
     expect(had.counts.boot).toBe(0);
     expect(had.counts.many).toBeGreaterThan(10);
     expect(turns).toBeGreaterThan(had.counts.many as number);
-    const { pid } = f.manager.supervisor;
+    const { pid } = f.manager.core.supervisor;
     await body(f, 'debug.srandom die');
     await until(
-      () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== pid,
+      () => f.manager.core.supervisor.state === 'running' && f.manager.core.supervisor.pid !== pid,
       'another worker',
     );
     expect(await code(f)).toEqual(had);
@@ -244,13 +248,13 @@ describe('large code of a program', () => {
 
   it('is not loaded where the worker dies before all of it is there', async () => {
     const f = await start('-F', '-b', 'none');
-    const { pid } = f.manager.supervisor;
+    const { pid } = f.manager.core.supervisor;
     const loading = f.manager.command(LOAD);
     process.kill(pid, 'SIGKILL');
     expect((await loading).status).toBe(400);
-    expect(f.manager.programs.has('many')).toBe(false);
+    expect(f.manager.core.programs.has('many')).toBe(false);
     await until(
-      () => f.manager.supervisor.state === 'running' && f.manager.supervisor.pid !== pid,
+      () => f.manager.core.supervisor.state === 'running' && f.manager.core.supervisor.pid !== pid,
       'another worker',
     );
     expect((await f.manager.command(LOAD)).status).toBe(200);
@@ -261,7 +265,7 @@ describe('large code of a program', () => {
 describe('mistakes at the start', () => {
   it('names the used port', async () => {
     const f = await start('-F', '-b', 'none');
-    const [{ port = 0 } = {}] = f.manager.listeners.list();
+    const [{ port = 0 } = {}] = f.manager.core.listeners.list();
     await expect(startManager(['-F', '-b', 'none', '-a', `x=127.0.0.1:${port}`])).rejects.toThrow(
       `Could not get socket x=127.0.0.1:${port}: Address already in use`,
     );
@@ -390,7 +394,7 @@ describe('the init file', () => {
     const file = join(f.dir, 'init.cli');
     writeFileSync(file, 'vcl.inline x << E\nvcl 4.1;\nE\n-nosuch\nvcl.use x\n');
     const g = await start('-F', '-f', '', '-I', file);
-    expect(g.manager.supervisor.state).toBe('running');
+    expect(g.manager.core.supervisor.state).toBe('running');
     writeFileSync(file, 'nosuch\n');
     await expect(startManager(['-F', '-f', '', '-I', file])).rejects.toThrow('CLI command failed (101)');
     writeFileSync(file, '-nosuch\nping');

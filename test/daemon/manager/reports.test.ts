@@ -10,7 +10,7 @@ afterEach(async () => {
 
 /** Without the long turns of this process, which has other things to do beside a manager. */
 const kinds = (f: Fixture): string[] =>
-  f.manager.events
+  f.manager.core.events
     .all()
     .filter(({ kind }) => kind !== 'turn')
     .map(({ kind, text }) => `${kind}: ${text}`);
@@ -59,7 +59,7 @@ it('outlives the worker, and has its death and the next start', async () => {
   const f = await startManager(['-F', '-b', 'none']);
   open = f;
   await f.manager.command('param.set default_ttl 60');
-  const { pid } = f.manager.supervisor;
+  const { pid } = f.manager.core.supervisor;
   await f.manager.command('debug.srandom panic');
   await until(() => kinds(f).filter((text) => /^worker: .* started/.test(text)).length === 2, 'a restart');
   expect(kinds(f).map((text) => text.replace(/\(\d+\)/, `(${pid})`))).toEqual([

@@ -12,7 +12,7 @@ const logged = (pattern: RegExp) => fixture.log.filter((line) => pattern.test(li
 /** @param patience milliseconds until a connection counts as one that waits */
 const connects = (patience = 30_000) =>
   new Promise<string>((resolve) => {
-    const socket = connect(fixture.manager.listeners.list()[0]?.port ?? 0, '127.0.0.1');
+    const socket = connect(fixture.manager.core.listeners.list()[0]?.port ?? 0, '127.0.0.1');
     socket.on('data', () => {
       resolve('served');
       socket.destroy();
@@ -50,9 +50,9 @@ describe('a worker that dies at every start', () => {
     const reply = await command('start');
     expect(reply.status).toBe(300);
     expect(reply.body).toMatch(/^Child \(\d+\) died status=3 at its start$/);
-    expect(fixture.manager.supervisor.awaitsRestart).toBe(true);
+    expect(fixture.manager.core.supervisor.awaitsRestart).toBe(true);
     await command('param.set default_ttl 42');
-    await until(() => fixture.manager.supervisor.state === 'running', 'a worker that serves');
+    await until(() => fixture.manager.core.supervisor.state === 'running', 'a worker that serves');
     expect(await connects()).toBe('served');
   });
 
@@ -73,10 +73,10 @@ describe('a worker that dies at every start', () => {
   it('does not wait for its pause when it is asked for', async () => {
     await crashLoop();
     await command('param.set default_ttl 42');
-    expect(fixture.manager.supervisor.awaitsRestart).toBe(true);
+    expect(fixture.manager.core.supervisor.awaitsRestart).toBe(true);
     const starting = command('start');
     await new Promise((resolve) => setImmediate(resolve));
-    expect(fixture.manager.supervisor.pid).not.toBe(0);
+    expect(fixture.manager.core.supervisor.pid).not.toBe(0);
     expect(await starting).toEqual({ status: 200, body: '' });
   });
 });
@@ -86,7 +86,7 @@ it('a start that was asked for and fails is not tried again', async () => {
   await command('stop');
   await command('param.set default_ttl 667');
   expect((await command('start')).status).toBe(300);
-  expect(fixture.manager.supervisor.awaitsRestart).toBe(false);
+  expect(fixture.manager.core.supervisor.awaitsRestart).toBe(false);
   expect(logged(/died status=3; not restarted$/)).toHaveLength(1);
   expect(await connects()).toBe('ECONNREFUSED');
 });
@@ -109,7 +109,7 @@ it('a panic is logged whole', async () => {
 
 it('a worker that talks without end does not fill the log', async () => {
   fixture = await startManager(['-F', '-b', 'none']);
-  const { pid } = fixture.manager.supervisor;
+  const { pid } = fixture.manager.core.supervisor;
   await command('debug.srandom say');
   await command('debug.srandom die');
   await until(() => logged(/suppressed/).length > 0, 'the count of lines');

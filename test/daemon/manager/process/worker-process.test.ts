@@ -2,12 +2,12 @@ import type { ChildProcess } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { expect, it, vi } from 'vitest';
 import { WorkerProcess } from '../../../../daemon/manager/process/worker-process.ts';
+import { Params } from '../../../../daemon/params/parameter-set.ts';
 
 function fake() {
   const child = Object.assign(new EventEmitter(), { pid: 7, connected: true });
   const seen: string[] = [];
-  const worker = new WorkerProcess(child as unknown as ChildProcess, {
-    timeouts: () => ({ cli: 60, startup: 0, ping: 3 }),
+  const worker = new WorkerProcess(child as unknown as ChildProcess, new Params(), {
     onMessage: (_, message) => seen.push(message.t),
     onLateStart: () => {},
     onHang: () => {},
@@ -17,16 +17,18 @@ function fake() {
     child.connected = false;
     child.emit('disconnect');
   };
-  return { child, seen, disconnect };
+  return { child, worker, seen, disconnect };
 }
 
 it('has exited when its last messages were received, in whatever order the system reports them', () => {
-  const { child, seen, disconnect } = fake();
+  const { child, worker, seen, disconnect } = fake();
   child.emit('exit', 70, null);
+  child.emit('message', { t: 'trouble', text: 'no memory' });
   child.emit('message', { t: 'panic', text: 'Assert error' });
-  expect(seen).toEqual(['panic']);
+  expect(seen).toEqual(['trouble']);
+  expect(worker.panic).toBe('Assert error');
   disconnect();
-  expect(seen).toEqual(['panic', 'exit 70 null']);
+  expect(seen).toEqual(['trouble', 'exit 70 null']);
 });
 
 it('has exited at once if its channel was closed before', () => {

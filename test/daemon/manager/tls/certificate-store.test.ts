@@ -35,13 +35,10 @@ afterAll(() => rmSync(dir, { recursive: true }));
 beforeEach(() => {
   applied = [];
   refusal = null;
-  store = new CertificateStore([WEB], {
-    apply: async (next) => {
-      await new Promise((resolve) => setImmediate(resolve));
-      if (refusal === null) applied.push(next);
-      return refusal;
-    },
-    now: () => Date.now() / 1000,
+  store = new CertificateStore([WEB], async (next) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (refusal === null) applied.push(next);
+    return refusal;
   });
 });
 

@@ -17,13 +17,13 @@ it('reports files that were written anew, replaced or relinked, once all is quie
   symlinkSync('live1', path('live'));
   let paths = [path('a'), path('live'), path('none')];
   let changes = 0;
-  const watch = new FileWatch({
-    paths: () => paths,
-    changed: async () => {
+  const watch = new FileWatch(
+    1_000_000,
+    () => paths,
+    async () => {
       changes++;
     },
-    interval: 1_000_000,
-  });
+  );
   await watch.start();
   await watch.round();
   expect(changes).toBe(0);

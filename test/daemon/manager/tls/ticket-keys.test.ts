@@ -8,7 +8,12 @@ let dir: string;
 let path: string;
 let now: number;
 const warnings: string[] = [];
-const made = (): TicketKeys => new TicketKeys({ path, now: () => now, warn: (text) => warnings.push(text) });
+const made = (): TicketKeys =>
+  new TicketKeys(
+    path,
+    (text) => warnings.push(text),
+    () => now,
+  );
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'proxyd-tickets-'));

@@ -81,7 +81,7 @@ describe('the start', () => {
     // Three days.
     expect(await run(f, 'event.list')).toMatch(/ tls +Certificate cert1 \(b\.example\) expires in [23] days/);
     await f.manager.command('debug.srandom die');
-    await until(() => f.manager.supervisor.state === 'running', 'another worker');
+    await until(() => f.manager.core.supervisor.state === 'running', 'another worker');
     expect((await initOf(f)).tls).toEqual(tls);
   });
 
@@ -135,7 +135,7 @@ describe('a transaction', () => {
       ' tls        Certificates were committed; now presented: two, cert1; no longer: cert0\n',
     );
     await f.manager.command('debug.srandom die');
-    await until(() => f.manager.supervisor.state === 'running', 'another worker');
+    await until(() => f.manager.core.supervisor.state === 'running', 'another worker');
     expect((await initOf(f)).tls?.settings.certificates.map(({ id }) => id)).toEqual(['two', 'cert1']);
   });
 
@@ -213,7 +213,7 @@ it('loads files that change on disk, or says why not', async () => {
 
 it('takes certificates and challenges of an authority', async () => {
   const f = await start('-F', '-b', 'none', ...HTTPS, '--cert', a.pem);
-  const { tls } = f.manager;
+  const { tls } = f.manager.core;
   const issued = { id: 'acme:b.example', frontend: null, names: ['b.example'] };
   const chain = readFileSync(b.cert, 'utf8');
   expect(await tls.install({ ...issued, chain, key: readFileSync(a.key, 'utf8') })).toContain(
@@ -226,7 +226,7 @@ it('takes certificates and challenges of an authority', async () => {
   expect(ids(calls)).toEqual([['cert0', 'acme:b.example']]);
   expect(calls.at(-1)).toEqual({ op: 'tls.challenges', challenges });
   await f.manager.command('debug.srandom die');
-  await until(() => f.manager.supervisor.state === 'running', 'another worker');
+  await until(() => f.manager.core.supervisor.state === 'running', 'another worker');
   const state = (await initOf(f)).tls;
   expect(state?.challenges).toEqual(challenges);
   expect(state?.settings.certificates.map(({ id }) => id)).toEqual(['cert0', 'acme:b.example']);

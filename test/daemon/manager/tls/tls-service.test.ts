@@ -44,7 +44,12 @@ async function service(...argv: string[]): Promise<{ tls: TlsService; worker: St
   const { options } = parseOptions(['-d', ...argv]) as { options: Options };
   const tls = await TlsService.create(options);
   const worker = new StandIn();
-  tls.open({ dir, supervisor: worker, log: () => {}, happened: (_kind, text) => events.push(text) });
+  tls.open(
+    dir,
+    worker,
+    () => {},
+    (text) => events.push(text),
+  );
   made.push(tls);
   return { tls, worker };
 }

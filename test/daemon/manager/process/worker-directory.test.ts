@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import type { DiskSpec } from '../../../../daemon/link.ts';
-import { makeDiskDirectory } from '../../../../daemon/manager/process/disk-directory.ts';
+import { makeDiskDirectory } from '../../../../daemon/manager/process/worker-directory.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'proxyd-disk-directory-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
