@@ -105,7 +105,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
     'daemon/backend/run-time-backends.ts entries',
     'daemon/extensions/dynamic/domain.ts backends',
     'daemon/extensions/dynamic/dynamic-director.ts members',
-    'daemon/extensions/dynamic/follow-name.ts directors',
+    'daemon/extensions/dynamic/follow-name.ts members',
     'daemon/edge/queue/purge-queue.ts waiting',
     'daemon/extensions/saintmode/saintmode-events.ts objects',
     'daemon/net/client-handle.ts waiting',

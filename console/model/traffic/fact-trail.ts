@@ -1,11 +1,9 @@
-// Requests and fetches by ten seconds of the last half hour, by what tells an incident: status, client, outcome, URL of an
+// Requests and fetches of the last half hour, counted by what identifies an incident: status, client, outcome, URL of an
 // error, backend with its failures and times. From a sample: shares are true, numbers are not. Rare keys are dropped.
 
+import { TimeBuckets } from './time-buckets.ts';
 import type { TrafficFacts } from './traffic-facts.ts';
 
-/** Seconds of a bucket, and how many seconds are kept: twice the longest window. */
-const STEP = 10;
-const KEPT = 1900;
 /** Keys of a kind and bucket that are kept when there are twice as many (chosen). */
 const KEYS = 100;
 
@@ -34,13 +32,11 @@ export interface TrailShares {
 }
 
 export class FactTrail {
-  private readonly buckets = new Map<number, Bucket>();
-  private newest = 0;
+  private readonly buckets = new TimeBuckets<Bucket>(() => ({ requests: 0, fetches: 0, tallies: new Map() }));
 
   count(f: TrafficFacts, at: number): void {
-    const step = Math.floor(at / STEP);
-    if (step < this.newest - KEPT / STEP) return;
-    const bucket = this.buckets.get(step) ?? this.begin(step);
+    const bucket = this.buckets.at(at);
+    if (bucket === null) return;
     if (f.kind === 'fetch') {
       bucket.fetches++;
       if (f.backend === '') return;
@@ -58,9 +54,7 @@ export class FactTrail {
   /** Between two moments, in epoch seconds. */
   between(from: number, to: number): TrailShares {
     const out: TrailShares = { requests: 0, fetches: 0, tallies: new Map() };
-    for (let step = Math.ceil(from / STEP); step < Math.ceil(to / STEP); step++) {
-      const bucket = this.buckets.get(step);
-      if (bucket === undefined) continue;
+    for (const bucket of this.buckets.between(from, to)) {
       out.requests += bucket.requests;
       out.fetches += bucket.fetches;
       for (const [kind, all] of bucket.tallies)
@@ -78,17 +72,6 @@ export class FactTrail {
 
   clear(): void {
     this.buckets.clear();
-    this.newest = 0;
-  }
-
-  private begin(step: number): Bucket {
-    const bucket: Bucket = { requests: 0, fetches: 0, tallies: new Map() };
-    this.buckets.set(step, bucket);
-    if (step > this.newest) {
-      this.newest = step;
-      for (const old of this.buckets.keys()) if (old < step - KEPT / STEP) this.buckets.delete(old);
-    }
-    return bucket;
   }
 }
 

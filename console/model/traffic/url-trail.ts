@@ -1,12 +1,10 @@
-// Requests for each URL by ten seconds of the last half hour, to find those that grow or shrink. From a sample: shares
+// Requests for each URL in the last half hour, to find those that grow or shrink. From a sample: shares
 // are true, numbers are not. Rare URLs are dropped, so that it stays small.
 
 import { earliest } from './rankings.ts';
+import { TimeBuckets } from './time-buckets.ts';
 import type { TrafficFacts } from './traffic-facts.ts';
 
-/** Seconds of a bucket, and how many seconds are kept: twice the longest window. */
-const STEP = 10;
-const KEPT = 1900;
 /** URLs of a bucket that are kept when there are twice as many. */
 const URLS = 250;
 
@@ -36,9 +34,7 @@ export interface UrlShares {
 export type AskedFor = Pick<TrafficFacts, 'url' | 'host' | 'lookupUrl' | 'lookupHost' | 'ended'>;
 
 export class UrlTrail {
-  /** By start time, in steps since the epoch. */
-  private readonly buckets = new Map<number, Bucket>();
-  private newest = 0;
+  private readonly buckets = new TimeBuckets<Bucket>(() => ({ requests: 0, urls: new Map() }));
   /** Epoch seconds of the first request; 0 without any. */
   since = 0;
 
@@ -46,10 +42,10 @@ export class UrlTrail {
     { url: sentUrl, host: sentHost, lookupUrl: url, lookupHost: host, ended }: AskedFor,
     at: number,
   ): void {
-    const step = Math.floor(at / STEP);
-    if (step < this.newest - KEPT / STEP) return;
+    const bucket = this.buckets.at(at);
+    if (bucket === null) return;
     if (this.since === 0 || at < this.since) this.since = at;
-    const bucket = this.buckets.get(step) ?? this.begin(step);
+    this.since = Math.max(this.since, this.buckets.oldest);
     bucket.requests++;
     const sent = sentUrl === url && sentHost === host ? null : { url: sentUrl, host: sentHost };
     add(bucket.urls, host + url, { url, host, requests: 1, sent, since: ended });
@@ -59,9 +55,7 @@ export class UrlTrail {
   /** Between two moments, in epoch seconds. */
   between(from: number, to: number): UrlShares {
     const out: UrlShares = { urls: new Map(), requests: 0 };
-    for (let step = Math.ceil(from / STEP); step < Math.ceil(to / STEP); step++) {
-      const bucket = this.buckets.get(step);
-      if (bucket === undefined) continue;
+    for (const bucket of this.buckets.between(from, to)) {
       out.requests += bucket.requests;
       for (const [name, asked] of bucket.urls) add(out.urls, name, asked);
     }
@@ -70,19 +64,7 @@ export class UrlTrail {
 
   clear(): void {
     this.buckets.clear();
-    this.newest = 0;
     this.since = 0;
-  }
-
-  private begin(step: number): Bucket {
-    const bucket: Bucket = { requests: 0, urls: new Map() };
-    this.buckets.set(step, bucket);
-    if (step > this.newest) {
-      this.newest = step;
-      for (const old of this.buckets.keys()) if (old < step - KEPT / STEP) this.buckets.delete(old);
-      this.since = Math.max(this.since, (step - KEPT / STEP) * STEP);
-    }
-    return bucket;
   }
 }
 

@@ -7,7 +7,7 @@ import { ExtensionError } from '../../contract/failure.ts';
 import { byName, row } from '../extension-rows.ts';
 import { type Names, ServerNames } from './names.ts';
 
-/** Namespaces and transports that there are. */
+/** Known namespaces and transports. */
 const NAMESPACES: ReadonlySet<string> = new Set(['DNS', 'LOCALNAMES']);
 const TRANSPORTS: ReadonlySet<string> = new Set(['UDP', 'TCP']);
 
@@ -32,7 +32,7 @@ class NameResolver {
     return this.#names;
   }
 
-  /** Refuses a setting that there is not, in vcl_init. */
+  /** Fails vcl_init for an unknown setting. */
   require(is: boolean, setting: string): true {
     if (!is) throw new ExtensionError(`dynamic.resolver ${this.#name}: ${setting} is not available here`);
     return true;
