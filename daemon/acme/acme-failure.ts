@@ -20,7 +20,7 @@ export class AcmeFailure extends Error {
   readonly kind: FailureKind;
   /** The last word of the problem's type, such as `rateLimited`; '' for none. */
   readonly type: string;
-  /** Epoch milliseconds before which the authority does not want to be asked again; null if it does not say. */
+  /** Epoch milliseconds before which the authority rejects further requests; null if unknown. */
   readonly notBefore: number | null;
 
   constructor(kind: FailureKind, words: string, type = '', notBefore: number | null = null) {

@@ -66,7 +66,7 @@ export function nextRenewalCheck(asked: number | null, now: number): number {
   return asked === null ? now + usual : Math.min(now + most, Math.max(now + least, asked));
 }
 
-/** Epoch milliseconds at which something is to be asked of the authority for these names. */
+/** Epoch milliseconds of the next request to the authority for these names. */
 export function dueTime({ certificate, order, notBefore, renewal }: EntryState, now: number): number {
   // A longer wait was written while the clock was wrong.
   const attempt = notBefore > now + LONGEST_WAIT ? now : notBefore;

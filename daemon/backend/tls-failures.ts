@@ -1,6 +1,6 @@
-// Why TLS with an origin failed, in words: tables from the library's codes. A failure is a value, since the behavior of an
-// origin is input. Names in certificates are chosen by whoever is at the other end, so that texts show them shortened and
-// without control characters.
+// Texts for failures of TLS with an origin: tables from the library's codes. A failure is a value, since the behavior of an
+// origin is input. The peer chooses the names in its certificates, so that texts show them shortened and without control
+// characters.
 
 import type { X509Certificate } from 'node:crypto';
 import type { SystemError } from '../system-error.ts';

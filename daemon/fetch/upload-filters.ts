@@ -1,6 +1,6 @@
-// The filters of a request's body in one exchange: those of req.filters, opened once, since they read a body that can be
-// read once; and those of bereq.filters, for each exchange anew. They mend bereq, and make its framing: a body whose length
-// they change goes in chunks.
+// The filters of a request's body in one exchange: those of req.filters, opened once, since the body can be read only once,
+// and those of bereq.filters, opened for each exchange. They adjust the head of bereq and its framing: a body whose length
+// they change is sent in chunks.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { VclContext } from '../contract/context.ts';

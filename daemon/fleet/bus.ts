@@ -95,7 +95,7 @@ export interface Bus {
 export interface BusListener {
   connected(): void;
   disconnected(why: string): void;
-  /** The connection is closed for good. */
+  /** The connection is closed and will not be reopened. */
   closed(): void;
   /** A heartbeat of a node, sent `age` milliseconds ago; null if the node has left. */
   beat(node: string, data: Uint8Array | null, age: number): void;

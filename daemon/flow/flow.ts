@@ -2,7 +2,7 @@
 //
 // A source writes to a sink. The sink answers whether it takes more at once; after `wait` nothing is written, and the
 // body is not ended, before the sink calls room(). That is the only backpressure, and says nothing about the bytes:
-// whoever still uses them holds their piece (piece.ts). A body ends once: by end(), by abort() from the source's side, or
+// code that still uses them holds their piece (piece.ts). A body ends once: by end(), by abort() from the source's side, or
 // by stop() from the sink's. Filters are both sink and source, so a slow reader stops the whole row back to the source.
 //
 // A source of lent bytes cannot keep what it has read already: after `wait` it still writes the rest of that read, and

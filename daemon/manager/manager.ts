@@ -153,7 +153,7 @@ export class Manager {
     }
   }
 
-  /** Certificates of former times are there before the first worker starts. */
+  /** Loads the certificates of earlier runs before the first worker starts. */
   private async openAcme(): Promise<void> {
     const { core } = this;
     const { acme } = core.options;

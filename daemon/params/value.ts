@@ -102,7 +102,7 @@ function unsigned(word: string): ParamError | null {
   return /^[+-]/.test(word) ? null : new ParamError(`Missing '+' or '-' (${word})\n`);
 }
 
-/** `none` and `all` begin anew wherever they stand. @param old signed names */
+/** `none` and `all` discard the names before them. @param old signed names */
 function parseBits(row: ParamRow, text: string, old: readonly string[]): string | ParamError {
   if (text === 'default' && row.default !== 'none') return row.default;
   const signs = new Map(old.map((word) => [word.slice(1), word[0]]));

@@ -137,7 +137,7 @@ function askDisk(req: Request, disk: TierLookups): Step<Request> {
   return PARKED;
 }
 
-/** Lets go of what the lookup has found. */
+/** Releases the object that the lookup found. */
 function release(req: Request): void {
   const { core, lookup: out } = req;
   const { references } = core.cache;
@@ -168,20 +168,20 @@ function deferred(req: Request): Step<Request> {
   return PARKED;
 }
 
-/** The end of a stay in the waiting list. */
+/** Ends the time on the waiting list. */
 function waitLogged(req: Request): void {
   req.attempt.waited = false;
   req.log.timestamp('Waitinglist', req.core.clock.now());
 }
 
-/** A key whose objects vary so much that a lookup has to look at many is worth a note. */
+/** Logs a notice if a lookup had to examine many variants. */
 function logVariants(req: Request): void {
   const { variants } = req.lookup;
   if (variants === 0 || variants < req.core.params.vary_notice) return;
   req.log.put(Tag.Notice, `vsl: High number of variants (${variants})`);
 }
 
-/** `vxid ttl grace keep`, and while the body is still arriving how much there is of how much. */
+/** `vxid ttl grace keep`, and while the body is still arriving its received and its total length. */
 function logHit(req: Request, left: number): void {
   const { facts, reading } = req.core.cache;
   const { log } = req;

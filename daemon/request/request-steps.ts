@@ -1,6 +1,6 @@
 // The steps of a client request. Their functions are bound to them in request-machine.ts; inClientState() runs a state of
-// the program in one of them. A client may leave while the program waits for an extension: then the program's answer does
-// not count, and the state lets go of what it held.
+// the program in one of them. A client may leave while the program waits for an extension: then the program's return is
+// ignored, and the state releases what it held.
 
 import { RETURN } from '../../protocol/tables/returns.ts';
 import { State } from '../contract/program.ts';

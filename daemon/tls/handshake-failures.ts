@@ -1,4 +1,4 @@
-// Why handshakes fail: OpenSSL's names in words, and the counter of each.
+// Causes of failed handshakes: a text and a counter for each of OpenSSL's names.
 
 import type { TlsCounterName } from '../../protocol/tables/counters.ts';
 

@@ -63,7 +63,7 @@ export interface Transaction {
 
 /** How transactions of a kind end. */
 export interface Ends<T> {
-  /** A step threw: logs it and lets go of everything. */
+  /** A step threw: logs it and releases everything. */
   broke(tx: T, error: unknown): void;
   /** The last step is over. */
   done(tx: T): void;

@@ -14,8 +14,8 @@ export class HeldLookups {
     this.since = now + CLOCKS_APART;
   }
 
-  /** Calls back once the objects are let go, which may be in a later turn: look again, they may be held once more by then.
-   * Gives the way to leave before that. */
+  /** Calls back once the objects are released, perhaps in a later turn: check again then, since they may be held again.
+   * Returns a function that cancels the wait. */
   wait(wake: () => void): () => void {
     const { waiting } = this;
     waiting.add(wake);

@@ -1,7 +1,7 @@
-// std.cache_req_body: reads the whole body of a request into storage while vcl_recv waits, so that it can be looked at and
-// sent as often as retries and restarts need it. It lies there until the request and all of its fetches, those in the
-// background too, have let go of it. A body that is longer than the program allows, or than there is room for, is given up,
-// and with it the request: what came of it cannot be put back, and half a body must not be taken for a whole one (SAFETY
+// std.cache_req_body: reads the whole body of a request into storage while vcl_recv waits, so that it can be read and
+// sent as often as retries and restarts need it. It stays there until the request and all of its fetches, also those in the
+// background, have released it. A body that is longer than the program allows, or than there is room for, is dropped,
+// and the request fails: received bytes cannot be put back, and half a body must not pass for a whole one (SAFETY
 // rule 3).
 
 import { Tag } from '../../protocol/tables/tags.ts';

@@ -1,7 +1,7 @@
 // Purges that a program asks for in vcl_hit and vcl_miss: all variants under the request's key, or the one it found.
 //
 // The request's own busy object is left alone, since it has not begun to fetch; other fetches under way are cut off
-// from the key. What the request holds stays readable until it lets go.
+// from the key. An object that the request holds stays readable until it is released.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { SoftPurge } from '../cache/lifetimes.ts';

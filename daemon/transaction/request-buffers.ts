@@ -1,7 +1,7 @@
-// Parts of a request that its connection keeps from one to the next, and leaves to another connection, because making them
-// costs more than emptying them: messages with their arrays, the log, the records of a lookup, and the view of obj.*, which
-// is decoded when first asked for. Each part is emptied by the constructor of Request or overwritten by the one step that
-// uses it; a test holds them to that. Everything else of a request is made new with it.
+// Parts of a request that a connection reuses for its next request, and that another connection takes over when it ends,
+// since clearing them is cheaper than making them: messages with their arrays, the log, the records of a lookup, and the
+// view of obj.*, which is decoded on first use. Each part is cleared by the constructor of Request or overwritten by the
+// one step that uses it, which a test verifies. Everything else is made for each request.
 
 import { Tag } from '../../protocol/tables/tags.ts';
 import type { Cache } from '../cache/cache.ts';
@@ -36,7 +36,7 @@ export class ObjectView implements VclObject {
     return this;
   }
 
-  /** Forgets the object: handles are reused. */
+  /** Drops the reference to the object: handles are reused. */
   clear(): void {
     this.oc = 0;
     this.decoded = false;
@@ -98,7 +98,7 @@ export function keepBuffers({ esi }: Makes, buffers: RequestBuffers): void {
 export class RequestBuffers {
   readonly http = new HttpMessage(Tag.ReqMethod);
   readonly resp = new HttpMessage(Tag.RespMethod);
-  /** Holds the head as it came, for programs that roll back. */
+  /** The head as received, for programs that roll back. */
   readonly original = new HttpMessage(Tag.ReqMethod);
   readonly log: TxLog;
   readonly lookup = new LookupResult();

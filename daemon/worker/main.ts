@@ -110,7 +110,7 @@ function settleIn(init: InitMessage): InitMessage {
   return { ...init, ...disk, dir: '.' };
 }
 
-/** The name of a directory as this process has it open, for good. */
+/** A name for a directory that this process keeps open, which stays valid under another user. */
 function openDirectory(path: string): string {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   return `/proc/self/fd/${openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)}`;

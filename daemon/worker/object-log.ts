@@ -11,7 +11,7 @@ import type { TxLog } from '../log/tx-log.ts';
 export class ObjectLog implements ObjectEvents {
   /** Whether the lurker's removals are logged. */
   lurkerDebug = false;
-  /** Whether events have the words that they have since Varnish 7.5. */
+  /** Whether events have the texts of Varnish 7.5 and later. */
   newerWords = false;
   private readonly facts: () => ObjectFacts;
   private readonly now: () => number;

@@ -212,7 +212,7 @@ const slowly =
     return [{ send: start }, { wait: 900 }, ends ? { send: 'world' } : { close: true }];
   };
 
-/** Has the URL asked for by one client, and by another while the first one still waits for its end. */
+/** Requests the URL from one client, and from another while the first is still receiving it. */
 const meanwhile = (name: string, ends: boolean): Case =>
   play(name, slowly(ends), async (p, url) => {
     await p.as('first').send(raw(url, ''));

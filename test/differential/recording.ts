@@ -26,12 +26,12 @@ export const MODE = modeOf(process.env.PROXYD_PEERS || 'replay');
 
 /** Answers by case. */
 export type Answers<T extends Told> = ReadonlyMap<string, T>;
-/** By case: everything that its answer hangs on. */
+/** By case: everything that its answer depends on. */
 export type Inputs = ReadonlyMap<string, string>;
 
 /** Varnish's answer to each case. */
 export interface Reference<T extends Told> {
-  /** Throws, with words, where that is not known for sure. */
+  /** Throws an error with the reason if the recording cannot be trusted. */
   get(key: string): T;
   values(): T[];
 }

@@ -1,5 +1,5 @@
-// Whether the Varnish that is played on has an extension: those of its collection of modules are a package of their own.
-// Recordings have all of them, and are made with all of them.
+// Whether the Varnish compared with has an extension: its collection of modules is a package of its own. Recordings are
+// made with all of them.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Pages and comments name files that there are.
+// Files that pages and comments name exist.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -76,7 +76,7 @@ export type Outcome =
   | { readonly is: 'pause'; readonly detail: string }
   /** 408, 5xx, or a network failure. */
   | { readonly is: 'retry'; readonly detail: string }
-  /** Failed for good (a content-control request that FAILED or was IGNORED). */
+  /** Failed permanently (a content-control request that FAILED or was IGNORED). */
   | { readonly is: 'dead'; readonly detail: string };
 
 export interface Provider {

@@ -1,7 +1,7 @@
-// The entries of the queue, indexed for the sender: what can be sent together, what is due first, what the network is
+// The entries of the queue, indexed for the sender: which can be sent together, which are due first, which the network is
 // processing. No operation gets slower with the number of other entries. All changes of entries go through here.
 //
-// An entry counts from add() on and is offered after its append; to write a change of it, withdraw it first.
+// An entry is counted from add() on, and offered once it is in the journal; withdraw it before its change is written.
 
 import { KeyedHeap } from '../../keyed-heap.ts';
 import { turns } from '../../turns/turns.ts';

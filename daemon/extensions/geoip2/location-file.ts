@@ -14,7 +14,7 @@ const DESCRIPTION = 128 * 1024;
 /** Values that are kept decoded (chosen): most addresses of a site share a few. */
 const MOST_DECODED = 10_000;
 
-/** A file that cannot be used, in words. */
+/** A file that cannot be used; the message is the reason. */
 export class FileProblem extends Error {}
 
 export class LocationFile {

@@ -31,7 +31,7 @@ export class Authority {
 
   /**
    * The answer of the service, or a cached one.
-   * @returns a promise only if the service has to be asked; it may reject with a ServiceFailure
+   * @returns a promise only if the service must be called; it may reject with a ServiceFailure
    * @throws ServiceFailure if the service is not asked
    */
   ask(question: Question): ServiceAnswer | Promise<ServiceAnswer> {

@@ -159,7 +159,7 @@ export class PatternSet {
     return (this.#last(ctx) ?? fail(`${this.name}.nmatches() called without prior match`)).length;
   }
 
-  /** The number of the pattern that is meant, from 1, or why there is none, in the module's words. */
+  /** The number of the selected pattern, from 1, or the module's error text if there is none. */
   #chosen(ctx: VclContext, method: string, n: number, select: Select): number | string {
     const call = `${this.name}.${method}`;
     if (n > 0) {
@@ -173,21 +173,21 @@ export class PatternSet {
     return (last.at(select === 'LAST' ? -1 : 0) as number) + 1;
   }
 
-  /** The number of the pattern that is meant, from 1. */
+  /** The number of the selected pattern, from 1. */
   which(ctx: VclContext, method: string, n: number, select: Select): number {
     const chosen = this.#chosen(ctx, method, n, select);
     return typeof chosen === 'string' ? fail(chosen) : chosen;
   }
 
-  /** Whether the pattern that is meant has such a member. */
+  /** Whether the selected pattern has such a member. */
   has(ctx: VclContext, key: keyof Member, n: number, select: Select): boolean {
     return this.#members[this.which(ctx, 'saved', n, select) - 1]?.[key] !== undefined;
   }
 
   /**
-   * A thing that belongs to the pattern that is meant.
-   * @param args of the call, for messages, with a comma behind each
-   * @returns what is missing, in the module's words, in the place of the value
+   * A member of the selected pattern.
+   * @param args of the call, for messages, with a comma after each
+   * @returns the value, or the module's error text if it is missing
    */
   attached<K extends keyof Member>(
     ctx: VclContext,

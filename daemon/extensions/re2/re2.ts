@@ -1,5 +1,5 @@
 // The extension re2: regular expressions in linear time, alone and as sets. Follows libvmod-re2 2.0, its messages included.
-// The engine is RE2 written anew in JavaScript (the library re2js).
+// The engine is a port of RE2 to JavaScript (the library re2js).
 //
 // RE2 can be made to compute for long by a large pattern and a long text together. Both are known before a search begins,
 // and one that would cost too much fails the transaction instead of holding up others (pattern.ts).

@@ -8,7 +8,7 @@ import { OptionError } from './option-error.ts';
 export interface TlsOptions {
   /** --cert FILE[,key=FILE]; without a key it is in the file of the certificate. */
   certificates: { cert: string; key: string | null }[];
-  /** --cert auto:NAME[,NAME...]: the names of certificates that an authority is to be asked for. */
+  /** --cert auto:NAME[,NAME...]: names of certificates to obtain from an authority. */
   auto: (readonly string[])[];
   /** -A. */
   file: string | null;

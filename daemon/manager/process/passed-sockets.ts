@@ -1,5 +1,5 @@
 // Listening sockets that the service manager passes, as sd_listen_fds(3) describes: it keeps them open while the daemon is
-// restarted, so that new connections wait in the kernel instead of being refused. TCP only; a Unix socket is bound anew.
+// restarted, so that new connections wait in the kernel instead of being refused. TCP only; a Unix socket is bound again.
 // One that the daemon has taken is never closed: it could not be bound again.
 
 import { SocketAddress } from 'node:net';

@@ -125,7 +125,7 @@ export class Supervisor {
     return this.worker?.cacheSince ?? null;
   }
 
-  /** The work that a stopping worker waits for, in words; empty for none. */
+  /** The requests that a stopping worker waits for, as a text; empty for none. */
   get waitsFor(): string {
     return this.stopping?.text ?? '';
   }

@@ -1,5 +1,5 @@
-// Programs are tried on requests of the log in a process of their own, as the user of the worker: what they do there touches no
-// traffic, and a program that takes too long is given up.
+// Tries programs on logged requests in a process of its own, as the worker's user: nothing that they do affects traffic, and
+// a program that takes too long is killed.
 
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
@@ -23,7 +23,7 @@ export class ProgramTrials {
   private readonly running = new Set<ChildProcess>();
   private closed = false;
 
-  /** @param ring path of the log @param account of the worker; null: no other than the manager's */
+  /** @param ring path of the log @param account of the worker; null: that of the manager */
   constructor(ring: string, account: Account | null) {
     this.ring = ring;
     this.account = account;
@@ -34,7 +34,7 @@ export class ProgramTrials {
     this.code ??= new ProcessCode(inPackage('dist/daemon/program-tests/try-child.js'));
   }
 
-  /** The decisions in which the programs differ; a text is the reason why they are not known. */
+  /** The decisions in which the programs differ, or the reason of a failure. */
   async run(before: CompiledProgram, after: CompiledProgram): Promise<Comparison | string> {
     const foreign = [...before.modules, ...after.modules][0];
     if (foreign !== undefined)

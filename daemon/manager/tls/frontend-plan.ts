@@ -25,7 +25,7 @@ export interface FrontendPlan {
   readonly at: string;
 }
 
-/** Names that an authority is to be asked for. */
+/** Names of certificates to obtain from an authority. */
 export interface AutoCertificate {
   /** As the store's, if the file gives one. */
   readonly id: string | null;

@@ -1,5 +1,5 @@
-// The fleet's bucket of certificates before and after the node has joined: certificates of former times are presented
-// before, and nothing is known of the bucket until then.
+// The fleet's bucket of certificates, before and after the node has joined: it is empty until then, and certificates of
+// earlier runs are presented.
 
 import type { FleetStore, SharedResult } from '../../acme/fleet-store.ts';
 import type { BucketFollower } from '../../fleet/bucket-follower.ts';

@@ -41,7 +41,7 @@ export interface CertificateEntry {
   readonly at: string | null;
 }
 
-/** A certificate that an authority is to be asked for. */
+/** A certificate to obtain from an authority. */
 export interface AutoEntry {
   /** In lower case. */
   readonly names: readonly string[];

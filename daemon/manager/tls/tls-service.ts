@@ -39,7 +39,7 @@ interface Opened {
 
 export class TlsService {
   readonly listeners: readonly ListenerSpec[];
-  /** Certificates that an authority is to be asked for. */
+  /** Certificates to obtain from an authority. */
   readonly auto: readonly AutoCertificate[];
   readonly store: CertificateStore;
   readonly #plan: TlsPlan;

@@ -1,6 +1,6 @@
 // Folds the networks of an acl (`+fold`): one inside a wider one is left out, and two halves become their whole. The
-// verdict on every address stays the same, only the log names other networks. Refusals are never folded, and nothing
-// is folded across one: of what lies in a refusal inside a wider network, the wider one says nothing.
+// result for every address stays the same, only the log names other networks. Negated entries are never folded, and no
+// network is folded into a wider one across a negated entry between them.
 
 import type { Reporter, Span } from '../diagnostics.ts';
 import { MESSAGES } from '../error-texts.ts';
@@ -16,7 +16,7 @@ export interface PlacedNetwork extends AclNetwork {
 const REPORTS = 20;
 
 /**
- * The networks that are left, in the order of their addresses.
+ * The remaining networks, ordered by address.
  * @param reporter gets a warning for each fold; null for none
  */
 export function folded(networks: readonly PlacedNetwork[], reporter: Reporter | null): PlacedNetwork[] {
@@ -29,7 +29,7 @@ export function folded(networks: readonly PlacedNetwork[], reporter: Reporter | 
   return out;
 }
 
-/** Without those whose closest wider network takes their addresses, too. */
+/** Without networks whose closest wider network has the same result. */
 function outermost(networks: readonly PlacedNetwork[], reports: Reports): PlacedNetwork[] {
   const out: PlacedNetwork[] = [];
   const around: PlacedNetwork[] = [];
@@ -46,7 +46,7 @@ function outermost(networks: readonly PlacedNetwork[], reports: Reports): Placed
   return out;
 }
 
-/** With every pair of halves made one, from the narrowest to the widest. */
+/** Merges pairs of halves, from the narrowest to the widest. */
 function merged(networks: readonly PlacedNetwork[], width: number, reports: Reports): PlacedNetwork[] {
   const left = new Map<string, PlacedNetwork>();
   const levels: PlacedNetwork[][] = Array.from({ length: width + 1 }, () => []);
@@ -94,7 +94,7 @@ class Reports {
   }
 }
 
-/** By address; of those with the same address the wider first. */
+/** Orders by address, then wider networks first. */
 function byAddress(a: PlacedNetwork, b: PlacedNetwork): number {
   for (let i = 0; i < a.bytes.length; i++) {
     const difference = (a.bytes[i] as number) - (b.bytes[i] as number);

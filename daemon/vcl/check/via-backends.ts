@@ -1,5 +1,5 @@
-// `.via` and `.authority` of a backend: which backend may be gone through, and under which name. The timeouts of that
-// backend become defaults here, so that whoever reads a declaration sees those that hold.
+// `.via` and `.authority` of a backend: the backend that its connections pass through, and the name that they give it. The
+// timeouts of that backend become defaults here, so that a declaration contains the ones in effect.
 
 import { isIP } from 'node:net';
 import type { BackendDecl } from '../../contract/program.ts';

@@ -1,4 +1,4 @@
-// Which Varnish is meant, and what is refused: its parts become words of command lines.
+// Names of a Varnish, and refused ones: their parts become arguments of commands.
 import { describe, expect, it } from 'vitest';
 import { parseVarnishTarget, targetLabel } from '../../../console/client/varnish-target.ts';
 
