@@ -30,7 +30,7 @@ import { TlsFileError } from './tls-file-lexer.ts';
 const WATCH_INTERVAL = 2000;
 const CLOCK_INTERVAL = 60_000;
 
-/** What watches and commands need of the daemon; null until it is open. */
+/** The parts of the daemon that watches and commands use; null until it is open. */
 interface Opened {
   readonly supervisor: Pick<Supervisor, 'settled' | 'state' | 'call'>;
   readonly log: Log;
