@@ -17,7 +17,7 @@ import { PARKED, type Step } from '../transaction/drive.ts';
 import { StoreSink, TRANSIT } from '../transaction/store-flow.ts';
 import type { BusyObj } from './busyobj.ts';
 import { STORED } from './fetch-steps.ts';
-import { replaceStale } from './prepare.ts';
+import { noteLength, replaceStale } from './prepare.ts';
 
 /** Texts of Fetch_Body: streamed, and not. */
 const KIND = {
@@ -56,6 +56,7 @@ export function bodyOver(bo: BusyObj): boolean {
   const failure = (body !== null ? body.failure : bo.attempt.copyFailure) ?? shortSlice(bo);
   if (failure !== null) {
     if (failure === 'storage' && bo.part !== null) bo.part.lacksRoom = true;
+    if (failure === 'storage' && framing.kind !== 'length') noteLength(bo, false);
     const own = fetchFailure(failure);
     const origin = attempt.connection?.failure ?? null;
     if (origin !== null && origin.detail !== '') log.put(Tag.FetchError, origin.detail);
@@ -69,6 +70,7 @@ export function bodyOver(bo: BusyObj): boolean {
   attempt.end(framing.kind === 'eof' ? 'RESP_CLOSE' : null);
   log.timestamp('BerespBody', core.clock.now());
   log.open().int(cache.reading.bodyLength(oc)).close(Tag.Length);
+  noteLength(bo, true);
   cache.filling.finish(oc, bo.uncacheable);
   replaceStale(bo);
   return true;

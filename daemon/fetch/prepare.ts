@@ -176,9 +176,25 @@ function canFollow(vary: string, bo: BusyObj): boolean {
 function passWhatCannotFit(bo: BusyObj): void {
   if (bo.uncacheable || bo.attempt.was304 || !bo.attempt.hasBody || !bo.attempt.doStream) return;
   const length = bo.beresp.get('content-length');
-  if (length === null || bo.core.cache.storages.couldHold(chooseStorage(bo), Number(length))) return;
+  const fits =
+    length === null
+      ? !bo.core.outgrown.has(bo.hashKey)
+      : bo.core.cache.storages.couldHold(chooseStorage(bo), Number(length));
+  if (fits) return;
   bo.log.put(Tag.Error, `Larger than storage ${chooseStorage(bo)}, not cached`);
   bo.uncacheable = true;
+}
+
+/** After a body of unknown length: the next of its key is kept or passes by as this one would have to. */
+export function noteLength(bo: BusyObj, isWhole: boolean): void {
+  const { core, hashKey, oc } = bo;
+  const { reading, storages } = core.cache;
+  const isKnown = core.outgrown.has(hashKey);
+  if (bo.uncacheable ? !isKnown : isWhole) return;
+  const bytes = reading.bodyLength(oc);
+  const isTooLarge = !storages.couldHold(bo.storage, isWhole ? bytes : bytes * 2);
+  // One that found no room beside others may be kept the next time.
+  if (isTooLarge || isWhole) core.outgrown.note(hashKey, isTooLarge);
 }
 
 /** Short-lived and uncacheable objects go to Transient, so that they do not push out what will be asked for. */

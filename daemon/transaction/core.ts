@@ -20,6 +20,7 @@ import type { EarlySlices } from './early-slices.ts';
 import type { EsiState } from './fragment-place.ts';
 import type { HeldLookups } from './held-lookups.ts';
 import type { HotHeads, IdHeader } from './hot-heads.ts';
+import type { OutgrownKeys } from './outgrown-keys.ts';
 
 /** Parameters as numbers: seconds, bytes, counts; 0 or 1 for switches. */
 export type HotParams = Params['hot'];
@@ -81,6 +82,7 @@ export interface Core {
   /** Lookups that wait for what the fleet has missed. */
   readonly held: HeldLookups;
   readonly earlySlices: EarlySlices;
+  readonly outgrown: OutgrownKeys;
   readonly hotHeads: HotHeads;
   readonly host: VclHost;
   readonly identity: string;

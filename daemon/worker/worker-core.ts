@@ -46,6 +46,7 @@ import { EarlySlices } from '../transaction/early-slices.ts';
 import { EsiState } from '../transaction/fragment-place.ts';
 import { HeldLookups } from '../transaction/held-lookups.ts';
 import { HotHeads, IdHeader } from '../transaction/hot-heads.ts';
+import { OutgrownKeys } from '../transaction/outgrown-keys.ts';
 import { TurnWatch } from '../turns/turn-watch.ts';
 import { turns } from '../turns/turns.ts';
 import { limitsOfCache, requestHeadLimits, responseHeadLimits } from './applied-params.ts';
@@ -97,6 +98,7 @@ export abstract class WorkerCore implements Core {
   readonly bgFetches: SharedCount;
   readonly held = new HeldLookups();
   readonly earlySlices = new EarlySlices();
+  readonly outgrown = new OutgrownKeys();
   readonly pipes: SharedCount;
   /** State of extensions. */
   readonly shared: SharedState;

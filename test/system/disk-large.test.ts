@@ -2,8 +2,9 @@
 // at the same time read it from disk once; whole they pass by.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Origin, type OriginRequest, type Reply, respond } from '../harness/origin.ts';
+import { Origin, type OriginRequest, type Reply, respond, respondChunked } from '../harness/origin.ts';
 import { Sandbox } from '../harness/processes.ts';
 import { type RunningProxy, startProxy } from '../harness/proxy.ts';
 
@@ -23,10 +24,12 @@ let origin: Origin;
 let proxy: RunningProxy;
 let fetches = 0;
 
-function answer({ head }: OriginRequest): Reply {
+function answer({ head, url }: OriginRequest): Reply {
   fetches++;
   const range = /^range: bytes=(\d+)-(\d+)/im.exec(head);
   const fields = { ETag: '"a"', 'Cache-Control': 'max-age=86400' };
+  if (url === '/open') return respondChunked('200 OK', fields, [WHOLE]);
+  if (url === '/small') return respondChunked('200 OK', fields, ['small']);
   if (range === null) return respond('200 OK', fields, WHOLE);
   const [from, to] = [Number(range[1]), Math.min(SIZE, Number(range[2]) + 1)];
   const place = `bytes ${from}-${to - 1}/${SIZE}`;
@@ -91,4 +94,22 @@ it('sends one that is whole with a window of memory, and does not keep it', asyn
     expect(fetches).toBe(i);
   }
   expect(peak() - before).toBeLessThan(100);
+});
+
+it('cuts one of unknown length for the first client of each thread alone', async () => {
+  let cuts = 0;
+  const isWhole = async (): Promise<boolean> =>
+    read('/open').then(
+      (sum) => {
+        expect(sum).toBe(SUM);
+        return true;
+      },
+      () => false,
+    );
+  while (!(await isWhole())) expect(++cuts).toBeLessThanOrEqual(availableParallelism());
+  expect(cuts).toBeGreaterThan(0);
+  expect(await Promise.all([isWhole(), isWhole(), isWhole()])).toEqual([true, true, true]);
+  fetches = 0;
+  for (let i = 0; i < 4; i++) await read('/small');
+  expect(fetches).toBe(1);
 });
