@@ -199,7 +199,16 @@ export class ObjectTier {
     ];
     this.storedHead.pointTo(record.head as ChunkBytes, 0);
     const age = now - origin;
-    const subject = { http: this.storedHead, age, unused: age, ttl: ttl - age, grace, keep };
+    const subject = {
+      http: this.storedHead,
+      age,
+      unused: age,
+      ttl: ttl - age,
+      grace,
+      keep,
+      hitMiss: false,
+      hitPass: false,
+    };
     return bans.some((text) => {
       const ban = this.parse(text);
       // The time of the ban is not that of the test: a ban on ages may hold for more than it did.

@@ -34,8 +34,13 @@ sub vcl_recv {
   if (req.url == "/page") { return (pass); }
 }
 sub vcl_backend_fetch { if (bereq.url == "/late") { set bereq.first_byte_timeout = 0.2s; } }
-sub vcl_backend_response { if (bereq.url == "/page") { set beresp.do_esi = true; } }
+sub vcl_backend_response {
+  if (bereq.url == "/page") { set beresp.do_esi = true; }
+  if (bereq.url == "/hfm") { set beresp.uncacheable = true; return (deliver); }
+  if (bereq.url == "/hfp") { return (pass(100s)); }
+}
 sub vcl_deliver {
+  set resp.http.mark = req.is_hitmiss + " " + req.is_hitpass;
   if (req.url == "/now") { set resp.http.same = req.http.same; set resp.http.later = req.http.later; }
   if (req.url == "/twice" && req.restarts == 0) { return (restart); }
   if (req.url == "/made") { return (synth(200)); }
@@ -149,4 +154,24 @@ describe('as the notes of 7.7 say', () => {
     const tool = [`${ROOT}dist/console/bin/proxystat.js`, '-n', proxy.dir, '-1', '-f', 'VBE.*.happy'];
     expect((await run(process.execPath, tool)).stdout).toMatch(/happy +18446744073709551615 /);
   });
+});
+
+// vmod_std(3) after 9.0.
+it('a ban can be about markers for hit-for-miss and for hit-for-pass', async () => {
+  const marks = async (): Promise<(string | undefined)[]> => {
+    const found = [];
+    for (const url of ['/hfm', '/hfp', '/kept']) {
+      const answer = await proxy.get(url);
+      found.push(field(answer, 'Age') === '0' ? field(answer, 'mark') : 'hit');
+    }
+    return found;
+  };
+  origin.on('/kept', respond('200 OK', { 'Cache-Control': 'max-age=100000', Age: '50' }, 'hello'));
+  await marks();
+  expect(await marks()).toEqual(['true false', 'false true', 'hit']);
+  expect((await proxy.adm('ban', 'obj.hfm', '==', 'true')).code).toBe(0);
+  expect(await marks()).toEqual(['false false', 'false true', 'hit']);
+  expect((await proxy.adm('ban', 'obj.uncacheable', '==', 'true')).code).toBe(0);
+  expect(await marks()).toEqual(['false false', 'false false', 'hit']);
+  expect((await proxy.adm('ban', 'obj.hfp', '>', 'true')).stdout).toContain('got ">"');
 });

@@ -149,4 +149,7 @@ const BAN_FIELDS = [
   'obj.grace',
   'obj.keep',
   'obj.last_hit',
+  'obj.uncacheable',
+  'obj.hfm',
+  'obj.hfp',
 ];

@@ -37,6 +37,12 @@ type BanTest =
       operator: BanOperator;
       /** Seconds. */
       argument: number;
+    }
+  | {
+      kind: 'flag';
+      field: 'obj.uncacheable' | 'obj.hfm' | 'obj.hfp';
+      operator: BanOperator;
+      argument: boolean;
     };
 
 export interface BanExpression {
@@ -66,6 +72,9 @@ export interface BanSubject {
   readonly unused: number;
   readonly grace: number;
   readonly keep: number;
+  /** Whether it is a marker, for hit-for-miss or hit-for-pass. */
+  readonly hitMiss: boolean;
+  readonly hitPass: boolean;
 }
 
 /** Fields whose value changes as time goes by. */
@@ -73,6 +82,7 @@ const OF_MOMENT: ReadonlySet<string> = new Set(['obj.ttl', 'obj.age', 'obj.last_
 
 const TEXT_OPERATORS: readonly string[] = ['==', '!=', '~', '!~'];
 const TIME_OPERATORS: readonly string[] = ['==', '!=', '>', '>=', '<', '<='];
+const FLAG_OPERATORS: readonly string[] = ['==', '!='];
 
 /** Parses an expression already split into words, as on a command line. A string is the error. */
 export function parseBan(words: readonly string[], compileRegex: CompileRegex): BanExpression | string {
@@ -135,10 +145,20 @@ export function banMatches(
   since = 0,
 ): boolean {
   for (const test of ban.tests) {
-    if (test.kind === 'time' ? !timeHolds(test, subject, since) : !textHolds(test, subject, request))
-      return false;
+    if (!holds(test, subject, request, since)) return false;
   }
   return true;
+}
+
+function holds(test: BanTest, subject: BanSubject, request: HttpMessage | null, since: number): boolean {
+  switch (test.kind) {
+    case 'time':
+      return timeHolds(test, subject, since);
+    case 'flag':
+      return (flagOf(test.field, subject) === test.argument) === (test.operator === '==');
+    default:
+      return textHolds(test, subject, request);
+  }
 }
 
 /** URL and host of the requests for an object; null where not known. */
@@ -151,10 +171,8 @@ export interface KnownRequest {
 export function judge(ban: BanExpression, subject: BanSubject, request: KnownRequest): boolean | null {
   let sure = true;
   for (const test of ban.tests) {
-    if (test.kind === 'time') {
-      if (!timeHolds(test, subject, 0)) return false;
-    } else if (test.field === 'obj.status' || test.field === 'obj.http') {
-      if (!textHolds(test, subject, null)) return false;
+    if (test.kind !== 'text' || test.field === 'obj.status' || test.field === 'obj.http') {
+      if (!holds(test, subject, null, 0)) return false;
     } else {
       const host = test.header === 'host' ? request.host : null;
       const value = test.field === 'req.url' ? request.url : host;
@@ -189,6 +207,13 @@ function parseTest(
       if (Number.isNaN(seconds)) return `expected duration <n.nn>[ms|s|m|h|d|w|y] got "${argument}"`;
       return { kind: 'time', field, operator: operator as BanOperator, argument: seconds };
     }
+    case 'obj.uncacheable':
+    case 'obj.hfm':
+    case 'obj.hfp':
+      if (!FLAG_OPERATORS.includes(operator)) return `expected conditional (== or !=) got "${operator}"`;
+      if (argument !== 'true' && argument !== 'false')
+        return `expected boolean (true or false) got "${argument}"`;
+      return { kind: 'flag', field, operator: operator as BanOperator, argument: argument === 'true' };
     case 'req.url':
     case 'obj.status':
       return textTest(field, '', operator, argument, compileRegex);
@@ -236,6 +261,11 @@ function timeOf(field: (BanTest & { kind: 'time' })['field'], subject: BanSubjec
     default:
       return subject.keep;
   }
+}
+
+function flagOf(field: (BanTest & { kind: 'flag' })['field'], { hitMiss, hitPass }: BanSubject): boolean {
+  if (field === 'obj.hfm') return hitMiss;
+  return field === 'obj.hfp' ? hitPass : hitMiss || hitPass;
 }
 
 function timeHolds(test: BanTest & { kind: 'time' }, subject: BanSubject, since: number): boolean {

@@ -37,6 +37,8 @@ export class BanTester {
     ttl: 0,
     grace: 0,
     keep: 0,
+    hitMiss: false,
+    hitPass: false,
   };
 
   constructor(state: CacheState, store: ObjectStore, lifetimes: Lifetimes) {
@@ -112,6 +114,9 @@ export class BanTester {
     subject.ttl = objcores.getDouble(oc, row.TTL) - subject.age;
     subject.grace = objcores.getDouble(oc, row.GRACE);
     subject.keep = objcores.getDouble(oc, row.KEEP);
+    const meta = objcores.get(oc, row.META);
+    subject.hitMiss = (meta & row.OF_HIT_MISS) !== 0;
+    subject.hitPass = (meta & row.OF_HIT_PASS) !== 0;
     return subject;
   }
 

@@ -46,6 +46,8 @@ const SUBJECT: BanSubject = {
   unused: 8,
   grace: 10,
   keep: 0,
+  hitMiss: true,
+  hitPass: false,
 };
 const REQUEST = http('/a/b', 0, [['Host', 'h']]);
 
@@ -61,6 +63,9 @@ describe('ban expressions', () => {
     [['obj.ttl', '>', '5'], 'expected duration <n.nn>[ms|s|m|h|d|w|y] got "5"'],
     [['obj.last_hit', '~', '5s'], 'expected conditional (==, !=, >, >=, < or <=) got "~"'],
     [['obj.last_hit', '>', 'x'], 'expected duration <n.nn>[ms|s|m|h|d|w|y] got "x"'],
+    // vmod_std(3) of Varnish after 9.0.
+    [['obj.hfm', '~', 'true'], 'expected conditional (== or !=) got "~"'],
+    [['obj.uncacheable', '==', '1'], 'expected boolean (true or false) got "1"'],
     [['obj.age', '>', '1m30s'], 'expected duration <n.nn>[ms|s|m|h|d|w|y] got "1m30s"'],
     [['req.url', '==', 'a', '||', 'req.url', '==', 'b'], 'Found "||" expected &&'],
     [['req.url', '==', 'a', '&&', 'x'], 'Wrong number of arguments'],
@@ -107,6 +112,11 @@ describe('ban expressions', () => {
     ['obj.last_hit > 7s', true],
     ['obj.last_hit >= 8s', true],
     ['obj.last_hit > 8s', false],
+    ['obj.hfm == true', true],
+    ['obj.hfm != true', false],
+    ['obj.hfp == true', false],
+    ['obj.hfp == false && obj.uncacheable == true', true],
+    ['obj.uncacheable != true', false],
   ])('%s holds: %s', (text, holds) => {
     expect(banMatches(parsed(text), SUBJECT, REQUEST)).toBe(holds);
   });
