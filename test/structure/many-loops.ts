@@ -87,6 +87,7 @@ export const REASONS: Readonly<Record<string, readonly string[]>> = {
   ],
   'programs, directors and labels that operators have loaded': [
     'daemon/manager/programs/program-graph.ts entries',
+    'daemon/manager/programs/program-list.ts entries',
     'daemon/manager/programs/programs.ts entries',
     'daemon/worker/program-table.ts backends',
     'daemon/worker/program-table.ts directors',

@@ -3,7 +3,7 @@
 import { CLI } from '../../../protocol/errors.ts';
 import { bad, jsonReply, ok } from '../../commands/reply.ts';
 import { comparisonText } from '../programs/comparison-text.ts';
-import type { Dependencies, ProgramInfo } from '../programs/programs.ts';
+import type { Dependencies, ProgramInfo } from '../programs/program-list.ts';
 import type { ManagerHandler, ManagerHandlers } from './handler.ts';
 
 const load: ManagerHandler = async (manager, call) => {

@@ -7,12 +7,11 @@
 import { CLI } from '../../../protocol/errors.ts';
 import type { CommandReply } from '../../../protocol/messages.ts';
 import { STATE } from '../../../protocol/tables/commands.ts';
-import type { Release } from '../../../protocol/tables/release-changes.ts';
 import { matchesGlob } from '../../../queries/fnmatch.ts';
 import { wordProblem } from '../../commands/read-command.ts';
 import { bad, cannot, ok } from '../../commands/reply.ts';
 import type { CompiledProgram } from '../../contract/program.ts';
-import type { LoadedProgram, ProgramLabel, ProgramState, ProgramStatus } from '../../link.ts';
+import type { LoadedProgram, ProgramLabel, ProgramState } from '../../link.ts';
 import type { Params } from '../../params/parameter-set.ts';
 import type { Supervisor } from '../process/supervisor.ts';
 import type { Compile, Compiled, SourceText } from './compile-job.ts';
@@ -25,31 +24,14 @@ import {
   needs,
   type Program,
   stillNeeded,
-  usersOf,
 } from './program-graph.ts';
-
-/** One line of vcl.list. */
-export interface ProgramInfo {
-  name: string;
-  status: 'active' | 'available' | 'discarded';
-  state: ProgramState | 'label';
-  temperature: ProgramStatus['temperature'];
-  /** Transactions that use it; null without a worker. */
-  busy: number | null;
-  /** Whose meaning it has (varnish_release when it was loaded); null for a label. */
-  release: Release | null;
-  /** Labels that point to it. */
-  labels: number;
-  target: string | null;
-  /** For a label: number of programs that switch to it. */
-  users: number;
-}
-
-/** A program and its dependencies. */
-export interface Dependencies {
-  name: string;
-  deps: readonly string[];
-}
+import {
+  type Dependencies,
+  illegalName,
+  type ProgramInfo,
+  programList,
+  readStatuses,
+} from './program-list.ts';
 
 /** The programs of a worker. */
 export interface WorkerPrograms {
@@ -325,62 +307,18 @@ export class Programs {
   }
 
   async list(): Promise<ProgramInfo[]> {
-    const seen = this.running ? await this.statuses() : null;
-    if (seen === null) return [...this.entries.values()].map((e) => this.info(e, null));
-    const out: ProgramInfo[] = [];
-    for (const s of seen) {
-      const e = s.discarded ? undefined : this.entries.get(s.name);
-      if (e !== undefined) out.push(this.info(e, s));
-      else if (s.discarded) {
-        out.push({
-          name: s.name,
-          status: 'discarded',
-          state: 'cold',
-          temperature: s.temperature,
-          busy: s.refs,
-          release: null,
-          labels: 0,
-          target: null,
-          users: 0,
-        });
-      }
-    }
-    return out;
+    const seen = this.running ? readStatuses((await this.worker.call({ op: 'vcl.list' })).body) : null;
+    return programList(this.entries, this.active, seen);
   }
 
   /** Names with their dependencies, in loading order. */
-  deps(): { name: string; deps: readonly string[] }[] {
+  deps(): Dependencies[] {
     return [...this.entries.values()].map((e) => ({ name: e.name, deps: needs(e) }));
   }
 
   close(): void {
     if (this.cooling !== null) clearTimeout(this.cooling);
     this.cooling = null;
-  }
-
-  private info(e: Entry, s: ProgramStatus | null): ProgramInfo {
-    const isLabel = e.kind === 'label';
-    return {
-      name: e.name,
-      status: e === this.active ? 'active' : 'available',
-      state: isLabel ? 'label' : e.state,
-      temperature: s?.temperature ?? (isLabel || e.warm ? 'warm' : 'cold'),
-      busy: s?.refs ?? null,
-      release: isLabel ? null : e.compiled.release,
-      labels: isLabel ? 0 : labelsOf(this.entries, e).length,
-      target: isLabel ? e.target.name : null,
-      users: isLabel ? usersOf(this.entries, e).length : 0,
-    };
-  }
-
-  private async statuses(): Promise<ProgramStatus[] | null> {
-    const reply = await this.worker.call({ op: 'vcl.list' });
-    try {
-      const value: unknown = JSON.parse(reply.body);
-      return Array.isArray(value) ? (value as ProgramStatus[]) : null;
-    } catch {
-      return null;
-    }
   }
 
   /** Warms an auto program if necessary; null if it is warm now. */
@@ -476,15 +414,4 @@ function checkState(state: string): CommandReply | null {
 
 function unknown(name: string): CommandReply {
   return bad(`No VCL named ${name} known\n`);
-}
-
-/** The error for an invalid program name; null if it is valid. */
-function illegalName(name: string): string | null {
-  const illegal = /^[A-Za-z]/.test(name) ? /[^A-Za-z0-9_-]/.exec(name)?.[0] : name[0];
-  return illegal === undefined && name !== '' ? null : `Illegal character in VCL name (${quoted(illegal)})`;
-}
-
-/** A character as a message shows it: for one beyond ASCII its first byte. */
-function quoted(c = ''): string {
-  return c < '\x7f' ? `'${c}'` : `0x${Buffer.from(c).toString('hex', 0, 1)}`;
 }
