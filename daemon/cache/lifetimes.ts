@@ -24,6 +24,8 @@ export interface SoftPurge {
   ttl: number;
   grace: number;
   keep: number;
+  /** They are upper bounds: see shorten(). */
+  shortens?: boolean;
 }
 
 /** Minimum lifetime in seconds of an object that only waiting requests may have (chosen): they are woken in batches, and on a busy
@@ -87,6 +89,24 @@ export class Lifetimes {
     // As in Varnish, the object still expires at its old end.
     if (this.endOf(oc) >= end) return;
     this.mail(oc);
+  }
+
+  /** Shortens what is longer than these lifetimes from now on. */
+  shorten(oc: Oc, soft: SoftPurge, now: number): void {
+    const { objcores } = this.state;
+    const end = this.endOf(oc);
+    this.state.notBefore(now);
+    for (const [field, most] of [
+      [row.GRACE, soft.grace],
+      [row.KEEP, soft.keep],
+    ] as const)
+      if (most >= 0 && objcores.getDouble(oc, field) > most) objcores.setDouble(oc, field, most);
+    const origin = objcores.getDouble(oc, row.T_ORIGIN);
+    if (origin + objcores.getDouble(oc, row.TTL) > now + soft.ttl) {
+      if (soft.ttl < 0) objcores.setDouble(oc, row.TTL, now + soft.ttl - origin);
+      else this.endTtl(oc, now + soft.ttl);
+    }
+    if (this.endOf(oc) < end) this.mail(oc);
   }
 
   /** Makes an object stale as of `at`, from when its grace counts; false when it was already stale. */

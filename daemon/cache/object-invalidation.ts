@@ -81,6 +81,7 @@ export class ObjectInvalidation {
     if ((meta & row.OF_INDEXED) === 0) return 0;
     const gone = (meta & row.OF_TAGGED) !== 0 && this.tagPurges.pending && tags.doomOf(oc) === Doom.HARD;
     if (soft === null || (soft.ttl === 0 && soft.grace === 0 && soft.keep === 0)) this.life.purge(oc, now);
+    else if (soft.shortens === true) this.lifetimes.shorten(oc, soft, now);
     else this.lifetimes.reset(oc, soft, now);
     return gone ? 0 : 1;
   }

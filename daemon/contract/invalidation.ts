@@ -12,6 +12,8 @@ export interface SoftLives {
   ttl: number;
   grace: number;
   keep: number;
+  /** They are upper bounds: nothing gets longer, and the ttl of a stale object has ended when it had. */
+  shortens?: boolean;
 }
 
 /** `purge` is by URL, `ban` by an expression, `tags` by surrogate keys. */

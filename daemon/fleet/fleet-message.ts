@@ -81,5 +81,6 @@ function livesOf(message: Record<string, unknown>): SoftLives | null | 'wrong' {
   if (message.ttl === undefined && message.grace === undefined && message.keep === undefined) return null;
   const all = [ttl, grace, keep];
   if (!all.every((n) => typeof n === 'number' && Math.abs(n) <= LONGEST_LIFE)) return 'wrong';
-  return { ttl, grace, keep } as SoftLives;
+  const lives = { ttl, grace, keep } as SoftLives;
+  return message.shortens === true ? { ...lives, shortens: true } : lives;
 }

@@ -53,6 +53,6 @@ export function purgeRest(req: Purger): void {
   req.log.put(Tag.Notice, `purge.others: ${count}`);
 }
 
-function isUsual({ ttl, grace, keep }: SoftPurge): boolean {
-  return ttl === STALE.ttl && grace === STALE.grace && keep === STALE.keep;
+function isUsual({ ttl, grace, keep, shortens }: SoftPurge): boolean {
+  return shortens !== true && ttl === STALE.ttl && grace === STALE.grace && keep === STALE.keep;
 }

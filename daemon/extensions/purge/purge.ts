@@ -11,6 +11,10 @@ import { byName, row } from '../extension-rows.ts';
 
 const LIVES = 'DURATION ttl=0, DURATION grace=-1, DURATION keep=-1';
 
+function lives(ctx: VclContext, ttl: number, grace: number, keep: number): SoftLives {
+  return ctx.vcl.changes.softShortens ? { ttl, grace, keep, shortens: true } : { ttl, grace, keep };
+}
+
 function purged(ctx: VclContext, soft: SoftLives | null, alone: boolean): number {
   if (ctx.state !== State.hit && ctx.state !== State.miss) {
     softFail(ctx, 'purge can only happen in vcl_hit{} or vcl_miss{}');
@@ -34,13 +38,13 @@ export const purge: Extension = {
   functions: byName(
     row('INT hard()', (ctx) => purged(ctx, null, false),
       'Purges all variants under the key of the request, in vcl_hit and vcl_miss. Returns how many objects.', FOUND),
-    row(`INT soft(${LIVES})`, (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, false),
-      'As hard(), but makes them stale: sets the remaining ttl, grace and keep. A negative grace or keep leaves it unchanged.', FOUND),
+    row(`INT soft(${LIVES})`, (ctx, ttl: number, grace: number, keep: number) => purged(ctx, lives(ctx, ttl, grace, keep), false),
+      'As hard(), but makes them stale: sets the remaining ttl, grace and keep. A negative grace or keep leaves it unchanged. With varnish_release=9.0 nothing gets longer by it.', FOUND),
     row('VOID others()', others,
       'In vcl_miss and vcl_pass: purges everything else under the key of the request, once its response is complete and before it is delivered. If the origin fails with an uncacheable error, nothing is purged.'),
     row('INT hard_variant()', (ctx) => purged(ctx, null, true),
       'Purges the object that was found, not its other variants. Returns how many objects.'),
-    row(`INT soft_variant(${LIVES})`, (ctx, ttl: number, grace: number, keep: number) => purged(ctx, { ttl, grace, keep }, true),
+    row(`INT soft_variant(${LIVES})`, (ctx, ttl: number, grace: number, keep: number) => purged(ctx, lives(ctx, ttl, grace, keep), true),
       'As soft(), for the object that was found alone.'),
   ),
 };
@@ -50,7 +54,7 @@ export const softpurge: Extension = {
   help: 'making objects stale, for older recipes',
   // biome-ignore format: a row is a line
   functions: byName(
-    row('VOID softpurge()', (ctx) => void purged(ctx, { ttl: 0, grace: -1, keep: -1 }, false),
+    row('VOID softpurge()', (ctx) => void purged(ctx, lives(ctx, 0, -1, -1), false),
       'Makes all variants under the key of the request stale, in vcl_hit and vcl_miss; their grace and keep are unchanged.'),
   ),
 };

@@ -49,4 +49,23 @@ describe('Lifetimes', () => {
     lifetimes.reset(oc, { ttl: 1, grace: 0, keep: 0 }, T0);
     expect(state.expiryHeap.firstEnd()).toBe(T0 + 1);
   });
+
+  // vmod_purge(3) of newer releases: an object with 60 seconds of each, `age` seconds old.
+  it.each<[what: string, age: number, ttl: number, grace: number, keep: number, left: number]>([
+    ['fresh', 0, 0, -1, -1, 120],
+    ['stale', 70, 0, -1, -1, 110],
+    ['fresh', 0, 0, 10, 10, 20],
+    ['stale for 5 seconds', 65, 0, 10, 10, 15],
+    ['stale for 15 seconds', 75, 0, 10, 10, 5],
+    ['stale for 20 seconds', 80, 0, 10, 10, 0],
+    ['fresh for 5 seconds', 5, 10, -1, -1, 130],
+    ['fresh for 55 seconds', 55, 10, -1, -1, 125],
+    ['fresh, and to live longer', 0, 500, 500, 500, 180],
+  ])('only shortens the life of what is %s', (_what, age, ttl, grace, keep, left) => {
+    const { lifetimes, oc, state } = made();
+    lifetimes.setAttributes(oc, { tOrigin: T0, ttl: 60, grace: 60, keep: 60, vxid: 1, flags: 0 });
+    lifetimes.shorten(oc, { ttl, grace, keep, shortens: true }, T0 + age);
+    expect(lifetimes.endOf(oc)).toBe(T0 + age + left);
+    expect(state.expiryHeap.firstEnd()).toBe(T0 + age + left);
+  });
 });

@@ -13,6 +13,13 @@ describe('an invalidation', () => {
   it.each<Invalidation>([
     { ...EVENT, kind: 'purge', subject: 'shop.example/a?b=c' },
     { ...EVENT, kind: 'purge', soft: true, subject: 'shop.example/', lives: { ttl: 0, grace: 10, keep: -1 } },
+    {
+      ...EVENT,
+      kind: 'purge',
+      soft: true,
+      subject: 'shop.example/',
+      lives: { ttl: 0, grace: -1, keep: -1, shortens: true },
+    },
     { ...EVENT, kind: 'tags', subject: 'a b, c' },
     { ...EVENT, kind: 'ban', subject: 'obj.http.etag == "x"', soft: true },
     { ...EVENT, kind: 'ban', subject: 'obj.http.x ~ a b', words: ['obj.http.x', '~', 'a b'] },

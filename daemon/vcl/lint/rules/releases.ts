@@ -272,6 +272,7 @@ const TOUCHES: Readonly<Partial<Record<ChangeName, Touches>>> = {
   pipeTimeouts: (view) => returns(view, 'pipe'),
   openRanges: (view) => uses(view, ['req.http.range', 'bereq.http.range', 'resp.http.content-range']),
   programRange: (view) => settings(view, 'bereq.http.range', () => true),
+  softShortens: (view) => calls(view, 'purge.soft'),
   oldModified: (view) => uses(view, ['beresp.http.last-modified']),
   cookieEnd: (view) => calls(view, 'cookie.get_string'),
   emptyBodies: (view) => first(returns(view, 'pass')),

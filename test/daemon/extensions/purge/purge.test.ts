@@ -29,6 +29,18 @@ describe('purge', () => {
       [{ ttl: 2, grace: -1, keep: -1 }, true],
     ]);
   });
+
+  it('passes lifetimes on as upper bounds to programs of a newer release', () => {
+    const text = `${HEAD} sub vcl_hit { set req.http.n = "" + purge.soft(1s, keep = 3s); softpurge.softpurge(); return (synth(200)); }`;
+    const t = task(text, {}, { release: '9.0' });
+    const asked: unknown[] = [];
+    t.req.purge = (soft) => asked.push(soft);
+    t.run('hit');
+    expect(asked).toEqual([
+      { ttl: 1, grace: -1, keep: 3, shortens: true },
+      { ttl: 0, grace: -1, keep: -1, shortens: true },
+    ]);
+  });
 });
 
 describe.each(['xkey', 'hashtwo'])('%s', (name) => {

@@ -264,6 +264,11 @@ describe('the lint', () => {
     ],
     ['ranges', 'sub vcl_recv { unset req.http.Range; return (hash); }', [[4, 'release-open-ranges']]],
     [
+      'soft purges',
+      'import purge; sub vcl_recv { return (hash); } sub vcl_hit { purge.soft(1s); }',
+      [[4, 'release-soft-shortens']],
+    ],
+    [
       'dates of objects',
       'sub vcl_recv { return (hash); } sub vcl_backend_response { unset beresp.http.Last-Modified; }',
       [[4, 'release-old-modified']],
