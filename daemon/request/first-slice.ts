@@ -63,5 +63,6 @@ function settled(req: Request, take: SliceTake): Step<Request> {
   attempt.isGrace = false;
   attempt.counted = false;
   attempt.hitVxid = 0;
+  attempt.slices.fetched = 0;
   return LOOKUP;
 }

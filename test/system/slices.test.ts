@@ -721,12 +721,14 @@ describe('a response that would begin with a slice', () => {
     await get('bytes=0-20000');
     file.body = bytesOf(997);
     file.etag = '"b"';
-    const r = await get(third);
+    const r = await get(third, { 'X-Mark': url });
     expect([r.status, field(r, 'ETag'), hash(r.body)]).toEqual([
       206,
       '"b"',
       hash(file.body.subarray(3 * SLICE, 4 * SLICE)),
     ]);
+    const text = await proxy.logged(/ fetched/, '-q', `ReqHeader:X-Mark eq "${url}"`, '-i', 'Notice');
+    expect(text).toContain('each: 0 hits, 1 fetched');
   });
 
   it('of an object that is gone is gone', async () => {
