@@ -13,6 +13,11 @@ export function changingCommand(line: string): string | null {
   return row === undefined || row.reads === true ? null : row.name;
 }
 
+/** Whether a command that is not for read-only connections changes nothing nevertheless. */
+export function isTrial(line: string): boolean {
+  return commandRow(nameOf(line))?.tries === true;
+}
+
 /** For a text sent to another product's daemon, which splits it into lines and may have more commands: the first
  * command not known to be read-only ('' if it cannot be parsed), or null. */
 export function notOnlyReading(text: string): string | null {

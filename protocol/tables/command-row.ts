@@ -57,6 +57,8 @@ export interface CommandRow {
   readonly waits?: 'never' | 'briefly';
   /** Changes nothing: allowed on read-only connections. */
   readonly reads?: true;
+  /** Changes nothing either, but is not for read-only connections. */
+  readonly tries?: true;
   /** Shown by `help -d` only. */
   readonly hidden?: true;
   /** Allowed before authentication. */

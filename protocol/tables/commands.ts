@@ -138,7 +138,7 @@ const ROWS = [
     'The source of a program; -v shows the included files and the builtin program too.'),
   row('vcl.state', 'manager', { words: [PROGRAM, STATE] }, 'Keep a program warm or cold, or let the daemon decide.'),
   // Not for read-only clients: the daemon reads the file with rights of its own, and shows lines of it in errors.
-  row('vcl.try', 'manager', { options: ['j'], words: [CONFIGNAME, { name: '<filename>' }] },
+  row('vcl.try', 'manager', { options: ['j'], words: [CONFIGNAME, { name: '<filename>' }], tries: true },
     'Try a program on the last requests of the log without loading it: which decisions differ from the active program.'),
   row('vcl.use', 'manager', { words: [{ name: '<configname|label>', of: 'program' }], destructive: true },
     'Use this program for new requests.'),

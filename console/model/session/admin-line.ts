@@ -2,7 +2,7 @@
 // instance carry its name (`edge:boot.default`), and `@edge ` in front of a line sends it to that instance whatever it
 // contains. Conditions of bans are text: no names are looked for in them.
 
-import { changingCommand, nameOf } from '../../../protocol/reading.ts';
+import { changingCommand, isTrial, nameOf } from '../../../protocol/reading.ts';
 
 export interface Addressed {
   /** Name of the instance. */
@@ -58,10 +58,15 @@ export function commandWord(line: string): string {
   return line.trimStart().split(/\s+/, 1)[0] ?? '';
 }
 
-/** Whether the command changes or stops something; it is refused when read-only. */
+/** Whether the command is refused when read-only. */
 export function isChanging(line: string): boolean {
   // quit ends the connection that all views share.
   return nameOf(line) === 'quit' || changingCommand(line) !== null;
+}
+
+/** Whether the command changes or stops something. */
+export function isChange(line: string): boolean {
+  return isChanging(line) && !isTrial(line);
 }
 
 /** Whether the command stops traffic, drops objects or cannot be undone; it is confirmed before it runs. */

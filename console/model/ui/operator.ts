@@ -4,7 +4,14 @@
 // the one that is meant: by the names in the line, or by asking.
 
 import type { CommandReply } from '../../../protocol/messages.ts';
-import { addressOf, addressTo, commandWord, isChanging, isDestructive } from '../session/admin-line.ts';
+import {
+  addressOf,
+  addressTo,
+  commandWord,
+  isChange,
+  isChanging,
+  isDestructive,
+} from '../session/admin-line.ts';
 import type { DaemonSession } from '../session/daemon-session.ts';
 import type { Instances } from '../session/instances.ts';
 import type { CompletionTables } from './completion.ts';
@@ -195,7 +202,7 @@ export class Operator {
     const { source, admin } = this.session;
     const shown = `${part === '' ? '' : `${part}: `}${firstLine(line)}`;
     ui.set({ running: shown, notice: null });
-    const changing = isChanging(line);
+    const changing = isChange(line);
     // The former states of both would need two commands.
     const undo = changing && (this.parts.length === 0 || part !== '') ? await this.undoOf(line, part) : null;
     const reply = await source.command(addressTo(part, line));
@@ -279,19 +286,25 @@ export class Operator {
     const { ui } = this;
     const lines = body.replace(/\n+$/, '').split('\n');
     const good = status === 200 || status === 201;
-    if (lines.length > 1 && !(changing && good)) {
-      const tone = good ? 'text' : 'bad';
-      const text = lines.map((l): ToneLine => [{ text: l, tone }]);
-      const title = good ? line : `${line} (status ${status})`;
-      return ui.set({ panel: textPanel(title, text) });
-    }
     const answer = oneLine(body);
     const canUndo = changing && ui.state.actions[0]?.undo !== null && good;
-    if (good) {
-      // The result comes first: on a narrow screen the end of a long line is cut.
-      const text = answer === '' ? `done: ${line}` : `${line}: ${answer}`;
-      return ui.notify('info', canUndo ? `U undoes  ${text}` : text);
+    // The result comes first: on a narrow screen the end of a long line is cut.
+    const done = answer === '' ? `done: ${line}` : `${line}: ${answer}`;
+    const text = canUndo ? `U undoes  ${done}` : done;
+    const fits = text.length + ANSWERS <= ui.size.columns;
+    if (lines.length > 1 && !(changing && good && fits)) {
+      const tone = good ? 'text' : 'bad';
+      const title = good ? line : `${line} (status ${status})`;
+      ui.set({
+        panel: textPanel(
+          title,
+          lines.map((l): ToneLine => [{ text: l, tone }]),
+        ),
+      });
+      if (canUndo) ui.notify('info', `U undoes  done: ${line}`);
+      return;
     }
+    if (good) return ui.notify('info', text);
     ui.notify('bad', status === 0 ? `not sent: ${answer}` : `${status} ${answer === '' ? 'failed' : answer}`);
   }
 }

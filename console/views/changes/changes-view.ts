@@ -12,6 +12,7 @@ import { BACKENDS_VIEW } from '../backends/backends-view.ts';
 import { causeLabel } from '../causes/cause-texts.ts';
 import { CAUSES_VIEW } from '../causes/causes-view.ts';
 import { judge } from '../causes/judge.ts';
+import { type AlikeEvents, alikeKey, foldAlike, timesLines } from '../events/alike-events.ts';
 import { markOf, textCell, toneOf } from '../events/event-tones.ts';
 import { openEvent } from '../events/events-view.ts';
 import type { ListRow } from '../list/list-state.ts';
@@ -93,61 +94,46 @@ function minutesOf(option: string): (typeof MINUTES)[number] {
 /** Events of a kind from which on they are one row, whatever their texts (chosen). */
 const MANY = 4;
 
-/** Groups events with the same text, and many of one kind, newest first, so that repeated events do not push counters and
- * URLs off the screen. Hit rate events count as equal whatever their figures. */
-function byText(events: readonly SessionEvent[]): [SessionEvent, ...SessionEvent[]][] {
-  const texts = new Map<string, Set<string>>();
-  for (const event of events) texts.set(event.kind, (texts.get(event.kind) ?? new Set()).add(sameKey(event)));
-  const found = new Map<string, [SessionEvent, ...SessionEvent[]]>();
-  for (const event of [...events].reverse()) {
-    const isMany = (texts.get(event.kind)?.size ?? 0) >= MANY;
-    const key = isMany ? event.kind : sameKey(event);
-    const same = found.get(key);
-    if (same === undefined) found.set(key, [event]);
-    else same.push(event);
-  }
-  return [...found.values()];
+/** Kinds whose events are alike whatever their figures. */
+const SAME_KINDS: ReadonlySet<string> = new Set(['hit-rate', 'passes']);
+
+function sameKey(event: SessionEvent): string {
+  return SAME_KINDS.has(event.kind) ? event.kind : alikeKey(event);
 }
 
-function sameKey({ kind, text }: SessionEvent): string {
-  return kind === 'hit-rate' || kind === 'passes' ? kind : `${kind} ${text}`;
+/** Groups events that are alike, and many of one kind, newest first, so that repeated events do not push counters and
+ * URLs off the screen. */
+function byText(events: readonly SessionEvent[]): AlikeEvents[] {
+  const keys = new Map<string, Set<string>>();
+  for (const event of events) keys.set(event.kind, (keys.get(event.kind) ?? new Set()).add(sameKey(event)));
+  const isMany = ({ kind }: SessionEvent): boolean => (keys.get(kind)?.size ?? 0) >= MANY;
+  return foldAlike(events.toReversed(), Number.POSITIVE_INFINITY, (event) =>
+    isMany(event) ? event.kind : sameKey(event),
+  );
 }
 
-/** Event times listed in the detail (chosen). */
-const TIMES = 20;
-
-function eventRow(same: readonly [SessionEvent, ...SessionEvent[]], session: DaemonSession): ListRow {
-  const [{ at, kind, text }] = same;
+function eventRow({ newest, all, text }: AlikeEvents, session: DaemonSession): ListRow {
+  const { at, kind } = newest;
   const when = clock(at, session.utc);
-  const times = same.slice(0, TIMES).map((one) => clock(one.at, session.utc));
-  const often = same.length === 1 ? '' : `${count(same.length)} times`;
-  const others = same.some((one) => sameKey(one) !== sameKey(same[0]));
+  const often = all.length === 1 ? '' : `${count(all.length)} times`;
+  const others = all.some((one) => alikeKey(one) !== alikeKey(newest));
   return {
-    key: sameKey(same[0]),
+    key: sameKey(newest),
     title: `${when} ${text}`,
-    facts: { kind, text, time: String(at), times: String(same.length) },
+    facts: { kind, text, time: String(at), times: String(all.length) },
     cells: [
       { text: markOf(kind), tone: toneOf(kind) },
       { text: kind, tone: toneOf(kind) },
       others
-        ? { text: `the newest: ${textCell(kind, text).text}`, tone: 'strong' }
+        ? { text: `the newest: ${textCell(kind, newest.text).text}`, tone: 'strong' }
         : { ...textCell(kind, text), tone: 'strong' },
-      { text: often, by: same.length, tone: 'muted' },
+      { text: often, by: all.length, tone: 'muted' },
       { text: when, by: at, tone: 'muted' },
     ],
     detail: () => [
       [{ text: `${when}: ${kind}`, tone: toneOf(kind) }],
-      [{ text }],
-      ...(often === ''
-        ? []
-        : [
-            [
-              {
-                text: `${often}: ${times.join(', ')}${same.length > TIMES ? ' …' : ''}`,
-                tone: 'muted' as const,
-              },
-            ],
-          ]),
+      [{ text: others ? newest.text : text }],
+      ...timesLines(all, session.utc),
       [{ text: 'Enter opens its subject.', tone: 'faint' }],
     ],
   };

@@ -4,8 +4,9 @@ import { ellipsis, wordsFit } from '../../draw/cells.ts';
 import { cell, cellRight, type Row, span, spread } from '../../draw/spans.ts';
 import type { Theme } from '../../draw/theme.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import { clock } from '../../model/ui/numbers.ts';
+import { clock, count } from '../../model/ui/numbers.ts';
 import { topCauses } from '../causes/causes-view.ts';
+import { foldAlike } from '../events/alike-events.ts';
 import { markOf, textCell, toneOf } from '../events/event-tones.ts';
 
 /** Cells of a cause's costs. */
@@ -32,14 +33,17 @@ export function eventRows(
   utc: boolean,
   theme: Theme,
 ): Row[] {
-  const events = session.events.all().slice(-height).reverse();
+  const events = foldAlike([...session.events.all()].reverse(), height);
   if (events.length === 0) return session.everUp ? [[span('no events', 'muted')]] : [];
-  return events.map(({ at, kind, text }) => {
+  return events.map(({ newest: { at, kind }, all, text }) => {
+    const often = all.length === 1 ? '' : `${count(all.length)}x `;
     const left: Row = [
       span(`${clock(at, utc)}  `, 'muted'),
       cell(markOf(kind), 2, toneOf(kind)),
       cell(kind, KIND, toneOf(kind)),
+      span(often, 'warn'),
     ];
-    return [...left, span(wordsFit(textCell(kind, text).text, width - 12 - KIND, theme.glyphs.ellipsis))];
+    const room = width - 12 - KIND - often.length;
+    return [...left, span(wordsFit(textCell(kind, text).text, room, theme.glyphs.ellipsis))];
   });
 }

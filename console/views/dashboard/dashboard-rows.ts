@@ -14,6 +14,7 @@ import type { SessionEvent } from '../../model/session/event-log.ts';
 import { LAST_MINUTE } from '../../model/traffic/backend-traffic.ts';
 import { folded } from '../../model/ui/folded-lines.ts';
 import { clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
+import { type AlikeEvents, foldAlike } from '../events/alike-events.ts';
 import { isRecovery, isTrouble, toneOf } from '../events/event-tones.ts';
 import { handlingStyle } from '../log/log-rows.ts';
 
@@ -223,8 +224,8 @@ export function errorRows(
   const orMore = session.log.errors.dropped > 0 ? '+' : '';
   for (const { entry, times } of sameErrors(session, height))
     found.push({ at: entry.summary.at, row: errorRow(entry, often(times, orMore), width, utc, theme) });
-  for (const { event, times } of sameTroubles(session, height))
-    found.push({ at: event.at, row: eventRow(event, often(times), width, utc) });
+  for (const { newest, all, text } of sameTroubles(session, height))
+    found.push({ at: newest.at, row: eventRow({ ...newest, text }, often(all.length), width, utc) });
   found.sort((a, b) => b.at - a.at);
   const { connection } = session;
   if (found.length === 0 && connection.state === 'waiting') return wrapped(connection.reason, width);
@@ -252,16 +253,9 @@ function sameErrors(session: DaemonSession, limit: number): { entry: LogEntry; t
 }
 
 /** The same of events that are trouble; a recovery is none. */
-function sameTroubles(session: DaemonSession, limit: number): { event: SessionEvent; times: number }[] {
-  const found = new Map<string, { event: SessionEvent; times: number }>();
-  for (const event of [...session.events.all()].reverse()) {
-    if (!isTrouble(event.kind) || isRecovery(event)) continue;
-    const key = `${event.kind} ${event.text}`;
-    const same = found.get(key);
-    if (same !== undefined) same.times++;
-    else if (found.size < limit) found.set(key, { event, times: 1 });
-  }
-  return [...found.values()];
+function sameTroubles(session: DaemonSession, limit: number): AlikeEvents[] {
+  const troubles = session.events.all().filter((event) => isTrouble(event.kind) && !isRecovery(event));
+  return foldAlike(troubles.reverse(), limit);
 }
 
 /** The longest turn of the last minute, and the work that blocked the thread. */

@@ -18,6 +18,7 @@ import { PANICS_VIEW } from '../panics/panics-view.ts';
 import { PARAMETERS_VIEW } from '../parameters/parameters-view.ts';
 import { PROGRAMS_VIEW } from '../programs/programs-view.ts';
 import { STORAGE_VIEW } from '../storage/storage-view.ts';
+import { type AlikeEvents, foldTurns, timesLines } from './alike-events.ts';
 import { markOf, textCell, toneOf } from './event-tones.ts';
 
 export const EVENTS_VIEW: ListView = listView({
@@ -34,7 +35,8 @@ export const EVENTS_VIEW: ListView = listView({
     { title: 'KIND', min: 9 },
     { title: 'EVENT', min: 30, grow: 1 },
   ],
-  rows: (session) => [...session.events.all()].reverse().map((event) => eventListRow(event, session)),
+  rows: (session) =>
+    foldTurns([...session.events.all()].reverse()).map((alike) => eventListRow(alike, session)),
   remark: (session) => {
     const all = session.events.all();
     const first = all[0];
@@ -58,12 +60,16 @@ function cutKinds(all: readonly SessionEvent[]): string[] {
   return [...counts].filter(([, n]) => n >= KEPT_OF_A_KIND).map(([kind]) => kind);
 }
 
-function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
-  const { at, kind, text } = event;
+function eventListRow({ newest, all, text }: AlikeEvents, session: DaemonSession): ListRow {
+  const { at, kind } = newest;
+  const oldest = all.at(-1) as SessionEvent;
+  const cell = textCell(kind, text);
+  const often = all.length === 1 ? '' : `${count(all.length)}x `;
   const when = dated(at, session.now(), session.utc);
   const ago = age(session.now() - at);
   return {
-    key: `${when} ${text}`,
+    // A row to which more are added stays the same.
+    key: `${dated(oldest.at, session.now(), session.utc)} ${oldest.text}`,
     facts: { kind, text, time: String(at) },
     cells: [
       // Events of another day show only the date if there is no room.
@@ -71,11 +77,12 @@ function eventListRow(event: SessionEvent, session: DaemonSession): ListRow {
       { text: ago, by: at, tone: 'faint' },
       { text: markOf(kind), tone: toneOf(kind) },
       { text: kind, tone: toneOf(kind) },
-      textCell(kind, text),
+      { text: `${often}${cell.text}`, brief: `${often}${cell.brief}` },
     ],
     detail: () => [
       [{ text: `${when}, ${ago} ago: ${kind}`, tone: toneOf(kind) }],
       [{ text }],
+      ...timesLines(all, session.utc),
       [{ text: 'Enter opens its subject.', tone: 'faint' }],
       ...(session.source.eventLimits === undefined
         ? []

@@ -174,7 +174,10 @@ export function parseOptions(argv: readonly string[]): Request {
   );
   const specs = storages.map(parseStorage);
   const disks = specs.flatMap((spec) => ('path' in spec ? [spec] : []));
-  o.storages = withDefaults(specs.flatMap((spec) => ('path' in spec ? [] : [spec])));
+  o.storages = withDefaults(
+    specs.flatMap((spec) => ('path' in spec ? [] : [spec])),
+    disks[0]?.name,
+  );
   if (disks.length > 1) throw new OptionError('Only one -s of kind disk can be specified');
   o.disk = disks[0] ?? null;
   if (o.storages.some(({ name }) => name === o.disk?.name))
@@ -379,8 +382,9 @@ function unsized(): number {
   return Math.floor(totalmem() / 2);
 }
 
-/** Adds the default storage (100 MB) if none is given, and Transient. Throws OptionError. */
-function withDefaults(given: readonly StorageSpec[]): StorageSpec[] {
+/** Adds the default storage in memory (100 MB) if none is given, and Transient. Throws OptionError.
+ * @param disk name of the storage on disk; the only -s, it may be s0 */
+function withDefaults(given: readonly StorageSpec[], disk?: string): StorageSpec[] {
   const out = [...given];
   const names = new Set<string>();
   for (const { name } of out) {
@@ -388,7 +392,7 @@ function withDefaults(given: readonly StorageSpec[]): StorageSpec[] {
     names.add(name);
   }
   if (!out.some((s) => s.name !== 'Transient'))
-    out.unshift({ name: 's0', kind: 'malloc', size: DEFAULT_SIZE });
+    out.unshift({ name: disk === 's0' ? 's1' : 's0', kind: 'malloc', size: DEFAULT_SIZE });
   if (!names.has('Transient')) out.push({ name: 'Transient', kind: 'malloc', size: 0 });
   return out;
 }

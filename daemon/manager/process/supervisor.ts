@@ -363,13 +363,22 @@ export class Supervisor {
     } else this.died(worker, code, signal);
     this.host.log('debug', 'Child cleanup complete');
     if (!this.wanted) this.listeners.close();
-    if (asked) this.host.changed('stopped', `Child (${pid}) stopped`);
+    if (asked) this.host.changed('stopped', this.withLoss(`Child (${pid}) stopped`, worker));
     this.notify(this.onStopped);
     // failStart() killed it: there was no stop command.
     if (asked && this.wanted) this.host.log('error', `Child (${pid}) did not serve; ${this.retries.next()}`);
   }
 
-  private died({ pid, panic, servedAt }: WorkerProcess, code: number | null, signal: NodeJS.Signals | null) {
+  /** The end of a worker with what ended with it: one that never served had no cache. */
+  private withLoss(report: string, { servedAt }: WorkerProcess): string {
+    if (servedAt === null) return report;
+    return this.host.hasDisk
+      ? `${report}; its cache in memory and its bans are gone, objects on disk remain`
+      : `${report}; its cache and its bans are gone`;
+  }
+
+  private died(worker: WorkerProcess, code: number | null, signal: NodeJS.Signals | null) {
+    const { pid, panic, servedAt } = worker;
     const how = signal === null ? `status=${code}` : `signal=${constants.signals[signal]} (${signal})`;
     if (servedAt !== null && performance.now() - servedAt >= YOUNG_MS) this.retries.forget();
     const asked = this.settle !== null;
@@ -384,8 +393,7 @@ export class Supervisor {
       this.counters.child_panic++;
       this.host.panicked(panic);
     }
-    // One that never served had neither.
-    this.host.changed('died', servedAt === null ? report : `${report}; its cache and its bans are gone`);
+    this.host.changed('died', this.withLoss(report, worker));
     const { settle } = this;
     this.settle = null;
     settle?.reject(new Error(panic === '' ? `Child (${pid}) died ${how} at its start` : panic));

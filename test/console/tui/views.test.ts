@@ -640,6 +640,34 @@ describe('changes', () => {
     expect(s.c.ui.state.running).toBeNull();
   });
 
+  it('are not what a trial from the command line is: its answer is shown whole, and it is no change', async () => {
+    const line = 'vcl.try trial /etc/next.vcl';
+    const body = '120 requests, 3 decided otherwise\nGET /basket  hit > pass\n';
+    const load = 'vcl.load next /etc/next.vcl';
+    const loaded = `VCL compiled.\n${'a remark on it. '.repeat(5)}\nthe last remark\n`;
+    const commands = {
+      ...recording.commands,
+      [line]: { status: 200, body },
+      [load]: { status: 200, body: loaded },
+    };
+    const s = await open(100, 30, { recording: { ...recording, commands } });
+    await s.keys(':');
+    await s.type(line);
+    await s.keys('enter');
+    await s.settle();
+    expect(await s.screen()).toMatch(
+      /vcl\.try trial \/etc[\s\S]*120 requests, 3 decided otherwise[ │]*\n[\s\S]*hit > pass/,
+    );
+    expect(s.c.ui.state.actions).toEqual([]);
+    // Nor is the long answer to a change cut.
+    await s.keys('escape', ':');
+    await s.type(load);
+    await s.keys('enter');
+    await s.settle();
+    expect(await s.screen()).toMatch(/VCL compiled\.[\s\S]*\n[^\n]*the last remark/);
+    expect(s.c.ui.state.actions.map((action) => action.line)).toEqual([load]);
+  });
+
   it('by a ban are counted first', async () => {
     const s = await open();
     await s.keys('7');

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { EventList } from '../../../daemon/manager/reports.ts';
 import { type Fixture, startManager, until } from './fixture.ts';
@@ -76,4 +79,28 @@ it('outlives the worker, and has its death and the next start', async () => {
   );
   expect(json[3]).toMatchObject({ kind: 'worker', time: expect.any(Number) });
   expect(json).toHaveLength(3 + 5);
+});
+
+it.each([
+  [[], 'its cache and its bans are gone'],
+  [
+    ['-s', 'malloc,1m', '-s', 'disk,PATH,64m'],
+    'its cache in memory and its bans are gone, objects on disk remain',
+  ],
+] as const)('says what ended with a worker that was stopped, with %j', async (options, loss) => {
+  const path = mkdtempSync(join(tmpdir(), 'proxyd-disk-'));
+  try {
+    const f = await startManager([
+      '-F',
+      '-b',
+      'none',
+      ...options.map((one) => one.replace('PATH', join(path, 'tier'))),
+    ]);
+    open = f;
+    const { pid } = f.manager.supervisor;
+    await f.manager.command('stop');
+    expect(kinds(f).at(-1)).toBe(`worker: Child (${pid}) stopped; ${loss}`);
+  } finally {
+    rmSync(path, { recursive: true });
+  }
 });

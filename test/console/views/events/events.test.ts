@@ -168,9 +168,36 @@ it('stand in "What changed" once where they say the same, with how often and whe
   await s.keys('%');
   const rows = (await s.screen()).split('\n').filter((row) => /^ . (ban|hit-rate) /.test(row));
   expect(rows.map((row) => row.trim().replace(/ {2,}/g, '  '))).toEqual([
-    '% hit-rate  hit rate fell from 91 % to 42 % (last 10 s)  2 times 00:24:38',
+    '% hit-rate  the newest: hit rate fell from 91 % to 42 % (last 10 s)  2 times 00:24:38',
     'B ban  req.url ~ ^/articles/  3 times 00:24:25',
   ]);
   await s.keys('down');
   expect(await s.screen()).toContain('3 times: 00:24:25, 00:24:15, 00:24:05');
+});
+
+it('of a thread that is held up again and again are one row, and crowd nothing out', async () => {
+  const turns = [50, 51, 52].map((after, i) => ({
+    time: FAKE_START + after,
+    kind: 'turn',
+    text: `thread 0 was held up for ${[300, 812, 251][i]} ms: ${['ban.list', 'GET /a', 'GET /b'][i]}`,
+  }));
+  const s = await open(210, 50, turns);
+  const folded = 'thread 0 was held up for up to 812 ms: GET /a';
+  // Both the last errors and the last events.
+  const dashboard = await s.screen();
+  expect(dashboard.match(/held up/g)).toHaveLength(2);
+  expect(dashboard).toContain(`00:24:12  3x turn: ${folded}`);
+  expect(dashboard).toMatch(/00:24:12 +L turn +3x thread 0 was held up…/);
+  for (const [key, row] of [
+    ['%', `L turn +${folded} .* 3 times +00:24:12`],
+    ['$', `00:24:12 .* L turn +3x ${folded}`],
+  ] as const) {
+    await s.keys(key);
+    const screen = await s.screen();
+    expect(screen).toMatch(new RegExp(row));
+    expect(screen.split('\n').filter((line) => / L turn /.test(line))).toHaveLength(1);
+  }
+  await s.keys('down');
+  expect(await s.screen()).toContain('3 times: 00:24:12, 00:24:11, 00:24:10');
+  expect(await s.screen()).toContain('7 since');
 });

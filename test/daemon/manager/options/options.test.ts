@@ -235,6 +235,8 @@ describe('storages', () => {
     const parsed = options('-d', '-s', 'cold=file,/var/cache/x,1G');
     expect(parsed.disk).toEqual({ name: 'cold', path: '/var/cache/x', size: 2 ** 30 });
     expect(parsed.storages.map(({ name }) => name)).toEqual(['s0', 'Transient']);
+    const alone = options('-d', '-s', 'disk,/x,1G');
+    expect([alone.disk?.name, ...alone.storages.map(({ name }) => name)]).toEqual(['s0', 's1', 'Transient']);
     expect(mistake('-d', '-s', 'disk,/x,1G', '-s', 'disk,/y,1G')).toBe(
       'Only one -s of kind disk can be specified',
     );
