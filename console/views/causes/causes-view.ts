@@ -70,11 +70,12 @@ export const CAUSES_VIEW: ListView = listView({
     return survey.causes.map((cause) => row(cause, survey, sampled));
   },
   remark: (session, option) => {
-    const { judged, unserved, requests, period } = surveyOf(session, option);
+    const survey = surveyOf(session, option);
+    const { judged, unserved, requests, period } = survey;
     const share = session.traffic.share();
     // At the front, as in Top: a narrow title is cut at its end.
     const sampled = share < ALL ? `${percent(share)} sampled, ` : '';
-    const partial = judged + SOON < unserved ? `${count(judged)} of ${count(unserved)} analysed, ` : '';
+    const partial = isPartial(survey) ? `${count(judged)} of ${count(unserved)} analysed, ` : '';
     return `${sampled}${partial}${count(unserved)} of ${count(requests)} requests, ${period}`;
   },
   empty: (session) => (session.connection.state === 'up' ? 'no misses or passes yet' : 'no connection'),
@@ -107,7 +108,7 @@ export function topCauses(session: DaemonSession): { label: string; costs: strin
   const survey = surveyOf(session, '0');
   return survey.causes.map(({ verdict, requests }) => ({
     label: causeLabel(verdict.cause, verdict.detail),
-    costs: points(costsOf(requests, survey)),
+    costs: costsText(costsOf(requests, survey), survey),
   }));
 }
 
@@ -154,6 +155,15 @@ function points(share: number): string {
   return `${(share * 100).toFixed(1)} pp`;
 }
 
+function isPartial({ judged, unserved }: Survey): boolean {
+  return judged + SOON < unserved;
+}
+
+/** Costs in words: an estimate as long as many have no verdict. */
+function costsText(costs: number, survey: Survey): string {
+  return isPartial(survey) ? `~${Math.round(costs * 100)} pp` : points(costs);
+}
+
 /** Requests of a cause among all; those without a verdict are taken to have the causes of the others. */
 function costsOf(requests: number, { judged, unserved, requests: all }: Survey): number {
   return Math.min(1, ((requests / Math.max(1, judged)) * unserved) / Math.max(1, all));
@@ -182,14 +192,14 @@ function row({ verdict, requests, urls }: Cause, survey: Survey, sampled: boolea
     cells: [
       { text: label, brief: causeBrief(verdict.cause, verdict.detail), tone: 'strong' },
       { text: count(requests), by: requests },
-      { text: points(costs), by: requests, tone: 'warn' },
+      { text: costsText(costs, survey), by: requests, tone: 'warn' },
       { text: percent(share), by: requests, tone: 'muted' },
       { text: main?.url ?? '', tone: 'muted' },
     ],
     detail: (): readonly ToneLine[] => [
       [
         {
-          text: `${amount(requests, 'request')}: as ${requests === 1 ? 'a hit, it' : 'hits, they'} would raise the share served from cache by ${points(costs)} (percentage points).`,
+          text: `${amount(requests, 'request')}: as ${requests === 1 ? 'a hit, it' : 'hits, they'} would raise the share served from cache by ${costsText(costs, survey)} (percentage points).`,
         },
       ],
       [{ text: causeChange(verdict.cause, verdict.detail, sampled), tone: 'accent' }],

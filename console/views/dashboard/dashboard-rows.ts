@@ -1,22 +1,17 @@
 // Rows of the dashboard's panels: percentiles, status classes and rankings of the sampled traffic, backends, the last
 // errors, and the worker's threads. Figures from a sample say so unless the sample is everything.
 
-import { ellipsis, padEnd, widthOf, wordsFit } from '../../draw/cells.ts';
+import { ellipsis, padEnd, widthOf } from '../../draw/cells.ts';
 import { bar, cell, cellRight, type Row, type Span, span, spread } from '../../draw/spans.ts';
 import type { StyleName, Theme } from '../../draw/theme.ts';
 import { probeBits } from '../../draw/tone-rows.ts';
-import type { LogEntry } from '../../model/log/log-entry.ts';
 import { placeOfName } from '../../model/session/admin-line.ts';
 import { type BackendRow, healthTone, probesRun, shortName } from '../../model/session/backends.ts';
 import { hasNoWorker, threadDelay } from '../../model/session/daemon-health.ts';
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
-import type { SessionEvent } from '../../model/session/event-log.ts';
 import { LAST_MINUTE } from '../../model/traffic/backend-traffic.ts';
 import { folded } from '../../model/ui/folded-lines.ts';
-import { clock, count, duration, percent, rate } from '../../model/ui/numbers.ts';
-import { type AlikeEvents, foldAlike } from '../events/alike-events.ts';
-import { isRecovery, isTrouble, toneOf } from '../events/event-tones.ts';
-import { handlingStyle } from '../log/log-rows.ts';
+import { count, duration, percent, rate } from '../../model/ui/numbers.ts';
 
 const SHARES = [0.5, 0.9, 0.99];
 const FEW_SHARES = [0.5, 0.99];
@@ -110,11 +105,11 @@ export function topRows(
 }
 
 /** Empty before the first connection: nothing is known yet. */
-function nothing(session: DaemonSession, text: string, width: number): Row[] {
+export function nothing(session: DaemonSession, text: string, width: number): Row[] {
   return session.everUp ? wrapped(text, width) : [];
 }
 
-function wrapped(text: string, width: number): Row[] {
+export function wrapped(text: string, width: number): Row[] {
   return folded([[{ text }]], width).map((line) => [span(line.map((part) => part.text).join(''), 'muted')]);
 }
 
@@ -207,57 +202,6 @@ function timingOf(session: DaemonSession, { name, type }: BackendRow, room: numb
 const SLOW_TURN = 0.05;
 const LONG_TURN = 0.25;
 
-/** The longest, hitmiss and hitpass, and a blank. */
-const HANDLING = 8;
-/** Minimum width for the duration column. */
-const WITH_TIME = 64;
-
-export function errorRows(
-  session: DaemonSession,
-  width: number,
-  height: number,
-  utc: boolean,
-  theme: Theme,
-): Row[] {
-  const found: { at: number; row: Row }[] = [];
-  // Older ones may be like these.
-  const orMore = session.log.errors.dropped > 0 ? '+' : '';
-  for (const { entry, times } of sameErrors(session, height))
-    found.push({ at: entry.summary.at, row: errorRow(entry, often(times, orMore), width, utc, theme) });
-  for (const { newest, all, text } of sameTroubles(session, height))
-    found.push({ at: newest.at, row: eventRow({ ...newest, text }, often(all.length), width, utc) });
-  found.sort((a, b) => b.at - a.at);
-  const { connection } = session;
-  if (found.length === 0 && connection.state === 'waiting') return wrapped(connection.reason, width);
-  if (found.length === 0) return nothing(session, 'none so far', width);
-  return found.slice(0, height).map((f) => f.row);
-}
-
-/** Errors that are looked at, the newest first (chosen). */
-const ERRORS = 400;
-
-/** The newest of errors that are alike, at most `limit`, so that a repeated one does not push out its cause. */
-function sameErrors(session: DaemonSession, limit: number): { entry: LogEntry; times: number }[] {
-  const found = new Map<string, { entry: LogEntry; times: number }>();
-  const { errors } = session.log;
-  for (let i = errors.size - 1; i >= Math.max(0, errors.size - ERRORS); i--) {
-    const entry = errors.at(i) as LogEntry;
-    if (entry.gap !== '') continue;
-    const { method, url, status, error } = entry.failure ?? entry.summary;
-    const key = [status, method, url, error === '' ? entry.fetchError : error].join(' ');
-    const same = found.get(key);
-    if (same !== undefined) same.times++;
-    else if (found.size < limit) found.set(key, { entry, times: 1 });
-  }
-  return [...found.values()];
-}
-
-/** The same of events that are trouble; a recovery is none. */
-function sameTroubles(session: DaemonSession, limit: number): AlikeEvents[] {
-  const troubles = session.events.all().filter((event) => isTrouble(event.kind) && !isRecovery(event));
-  return foldAlike(troubles.reverse(), limit);
-}
-
 /** The longest turn of the last minute, and the work that blocked the thread. */
 export function turnRemark(session: DaemonSession): Row {
   const turn = session.turns.get();
@@ -265,50 +209,6 @@ export function turnRemark(session: DaemonSession): Row {
   const style: StyleName = turn.seconds >= LONG_TURN ? 'bad' : turn.seconds >= SLOW_TURN ? 'warn' : 'muted';
   const work = turn.work === '' ? '' : ` (${turn.work})`;
   return [span(`longest turn of the last minute ${duration(turn.seconds)}${work}`, style)];
-}
-
-function errorRow(entry: LogEntry, times: string, width: number, utc: boolean, theme: Theme): Row {
-  const s = entry.failure ?? entry.summary;
-  const error = s.error === '' ? entry.fetchError : s.error;
-  const room = Math.max(0, Math.floor(width / 3));
-  const right = error === '' ? [] : [span(`  ${wordsFit(error, room, theme.glyphs.ellipsis)}`, 'bad')];
-  const took = Number.isNaN(s.seconds) ? '' : duration(s.seconds);
-  return spread(
-    [
-      span(`${clock(s.at, utc)}  `, 'muted'),
-      span(`${s.status}  `, 'bad'),
-      cell(s.handling === '' ? theme.glyphs.dash : s.handling, HANDLING, handlingStyle(s.handling)),
-      ...(width < WITH_TIME ? [] : [cell(took, 8, 'muted')]),
-      span(times, 'warn'),
-      span(`${s.method} `, 'strong'),
-      span(s.url),
-    ],
-    right,
-    width,
-  );
-}
-
-function often(times: number, orMore = ''): string {
-  return times === 1 ? '' : `${count(times)}${orMore}x `;
-}
-
-/** Shorter words for the death of a worker, in the order in which they are needed: its consequence must not be cut. */
-const SHORTER: readonly (readonly [RegExp, string])[] = [
-  [/^worker: Child \(\d+\) /, 'worker: '],
-  [/; restarted at once/, ''],
-  [/ \(SIG\w+\)/, ''],
-  [/its cache and its bans/, 'cache and bans'],
-];
-
-function eventRow(event: SessionEvent, times: string, width: number, utc: boolean): Row {
-  const { at, kind, text } = event;
-  const time = `${clock(at, utc)}  `;
-  const says = kind === 'lost' || kind === 'trouble' || text.startsWith(`${kind.replace('-', ' ')} `);
-  let label = says ? text : `${kind}: ${text}`;
-  if (kind === 'worker')
-    for (const [long, short] of SHORTER)
-      if (widthOf(time + times + label) > width) label = label.replace(long, short);
-  return [span(time, 'muted'), span(times, 'warn'), span(label, toneOf(kind))];
 }
 
 /** Cells per thread besides its name, and between two threads. */

@@ -19,7 +19,6 @@ import { requestRows, requestsRemark, servedRemark, servedRows } from './dashboa
 import type { PanelName } from './dashboard-panels.ts';
 import {
   backendRows,
-  errorRows,
   latencySummary,
   percentileRemark,
   sampleRemark,
@@ -30,6 +29,7 @@ import {
   turnRemark,
 } from './dashboard-rows.ts';
 import { storageRows, trafficRemark, trafficRows } from './dashboard-traffic.ts';
+import { errorRows } from './last-errors.ts';
 
 export interface DashboardLayout {
   chart: { left: number; right: number; height: number };
@@ -211,7 +211,7 @@ export function Dashboard({ c, ui, width, height, cursor, window }: DashboardPro
           width={l.middle.traffic}
           height={l.middle.height}
           rows={(w, h) => trafficRows(session, w, h, narrow, theme, chart)}
-          remark={() => trafficRemark(session)}
+          remark={(room) => trafficRemark(session, room)}
         />
         <DashboardPanel
           {...common}
@@ -353,7 +353,7 @@ interface DashboardPanelProps {
   height: number;
   /** Rows for this width and height. */
   rows(width: number, height: number): readonly Row[];
-  remark?(): Row;
+  remark?(room: number): Row;
   /** Its rows stay true without a daemon. */
   isPast?: true;
 }
@@ -379,7 +379,7 @@ function DashboardPanel({
       title={here ? `${pointer} ${title}` : title}
       remark={(room) => (
         <Live session={session}>
-          {() => <Remark row={remark === undefined ? [] : (shown([remark()])[0] as Row)} room={room} />}
+          {() => <Remark row={remark === undefined ? [] : (shown([remark(room)])[0] as Row)} room={room} />}
         </Live>
       )}
       width={width}

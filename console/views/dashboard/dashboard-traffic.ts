@@ -16,11 +16,13 @@ const OUTCOMES: readonly { name: string; counters: readonly string[]; style: Sty
 ];
 
 /** Warning about an expiring certificate; otherwise the rate of ESI fragments, whose lookups are included in the shares. */
-export function trafficRemark(session: DaemonSession): Row {
+export function trafficRemark(session: DaemonSession, room = Number.POSITIVE_INFINITY): Row {
   const expiry = expiryText(session);
   if (expiry !== null) return [span(expiry.text, expiry.tone)];
   const fragments = session.counters.rate('MAIN.esi_req');
-  return fragments > 0 ? [span(`with ${rate(fragments)}/s fragments`, 'faint')] : [];
+  if (fragments === 0) return [];
+  const long = `with ${rate(fragments)}/s fragments`;
+  return [span(long.length > room ? `+${rate(fragments)}/s ESI` : long, 'faint')];
 }
 
 /** Size of the donut, and the minimum width of the figures next to it. */

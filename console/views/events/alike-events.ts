@@ -52,15 +52,23 @@ export function foldAlike(
   return [...found.values()].map(alike);
 }
 
-/** Long turns of one thread that follow one another as one; all others by themselves. */
+/** Long turns between two other events as one for each thread; all others by themselves. */
 export function foldTurns(newestFirst: readonly SessionEvent[]): AlikeEvents[] {
-  const runs: [SessionEvent, ...SessionEvent[]][] = [];
+  const out: AlikeEvents[] = [];
+  let turns: SessionEvent[] = [];
+  const end = (): void => {
+    out.push(...foldAlike(turns, turns.length));
+    turns = [];
+  };
   for (const event of newestFirst) {
-    const run = runs.at(-1);
-    if (event.kind === 'turn' && run !== undefined && alikeKey(run[0]) === alikeKey(event)) run.push(event);
-    else runs.push([event]);
+    if (event.kind === 'turn') turns.push(event);
+    else {
+      end();
+      out.push(alike([event]));
+    }
   }
-  return runs.map(alike);
+  end();
+  return out;
 }
 
 /** Times listed in a detail (chosen). */

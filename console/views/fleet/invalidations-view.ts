@@ -3,6 +3,7 @@
 import type { DaemonSession } from '../../model/session/daemon-session.ts';
 import { clock, rate } from '../../model/ui/numbers.ts';
 import type { Tone, ToneLine } from '../../model/ui/panel.ts';
+import { hostLast } from '../../model/ui/row-subject.ts';
 import type { ListRow } from '../list/list-state.ts';
 import { type ListView, listView } from '../list/list-view.tsx';
 import {
@@ -70,11 +71,17 @@ function row(session: DaemonSession, nodes: readonly FleetNode[], entry: FleetEn
       { text: from },
       { text: by, tone: 'muted' },
       { text: kind, tone: 'accent' },
-      { text: subject, tone: 'strong' },
-      { text: progress, tone },
+      { text: subject, brief: briefOf(kind, subject), tone: 'strong' },
+      { text: progress, brief: progress.replace(/,.*/, ''), tone },
     ],
     detail: () => details(nodes, entry),
   };
+}
+
+/** What it is about, before its host: on a narrow screen the end is cut. */
+function briefOf(kind: string, subject: string): string {
+  const url = kind.endsWith('purge') ? /^([^/\s]+)(\/\S*)$/.exec(subject) : null;
+  return url === null ? hostLast(subject) : `${url[2]} on ${url[1]}`;
 }
 
 function details(nodes: readonly FleetNode[], entry: FleetEntry): ToneLine[] {
@@ -85,10 +92,11 @@ function details(nodes: readonly FleetNode[], entry: FleetEntry): ToneLine[] {
   const without = missing(nodes, entry);
   for (const { name, lag } of nodes) {
     const isMissing = without.includes(name);
-    const wait = lag === 1 ? '1 message' : `${lag} messages`;
+    // The lag is of the last heartbeat: it may be older than the message.
+    const wait = lag === 0 ? '' : lag === 1 ? ': 1 message behind' : `: ${lag} messages behind`;
     lines.push([
       { text: `${name.padEnd(16)} `, fixed: true },
-      { text: isMissing ? `not yet: ${wait} behind` : 'applied', tone: isMissing ? 'warn' : 'good' },
+      { text: isMissing ? `not yet${wait}` : 'applied', tone: isMissing ? 'warn' : 'good' },
     ]);
   }
   return lines;

@@ -164,7 +164,7 @@ const FETCH_ERRORS: readonly FetchErrorRow[] = [
   },
   {
     pattern: /between bytes timeout/i,
-    sentence: 'the backend closed the connection in the middle of its response',
+    sentence: 'the backend stopped sending in the middle of its response',
     hint: 'See between_bytes_timeout.',
   },
   {

@@ -323,7 +323,7 @@ it('says how many are analysed, and scales the cost of a cause to all of them', 
   );
   const rows = rowsAfter(groups, of);
   expect(CAUSES_VIEW.definition.remark(of, '')).toMatch(/^\d\d of 50 analysed, 50 of 100 requests, since/);
-  expect(texts(rows)).toEqual(['first time seen | 20 | 50.0 pp']);
+  expect(texts(rows)).toEqual(['first time seen | 20 | ~50 pp']);
   // The newest twenty.
   expect(rows[0]?.facts.url).toBe('/60');
 });

@@ -81,6 +81,9 @@ it('shows a fragment that failed as itself, and names fragments beside the share
   const text = await (await open([...page, child(part, 'esi')])).screen();
   expect(text).toMatch(/503 {2}miss .* GET \/part/);
   expect(text).toContain('with 1.0/s fragments');
+  // Where that has no room, too.
+  await stage?.resize(80, 24);
+  expect(await stage?.screen()).toContain('+1.0/s ESI ─╮');
 });
 
 it('counts of a tag fetches, not objects', async () => {

@@ -6,7 +6,7 @@ import { makeTheme } from '../../../../console/draw/theme.ts';
 import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
 import { EventLog } from '../../../../console/model/session/event-log.ts';
 import { marksLegend } from '../../../../console/views/chart-period.ts';
-import { errorRows } from '../../../../console/views/dashboard/dashboard-rows.ts';
+import { errorRows } from '../../../../console/views/dashboard/last-errors.ts';
 import { isRecovery } from '../../../../console/views/events/event-tones.ts';
 import { EVENTS_VIEW } from '../../../../console/views/events/events-view.ts';
 import { timeline } from '../../../../console/views/log/timeline.ts';
@@ -50,6 +50,56 @@ it('folds errors that are alike, so that the cause is not pushed out, and leaves
   expect(rows).toHaveLength(2);
   expect(rows[0]).toMatch(/503 .* 20x GET \/a/);
   expect(rows[1]).toContain('boot.shop went sick');
+});
+
+it('keeps the death of a worker among errors and long turns that are newer', async () => {
+  const s = await open();
+  const note = (kind: 'turn' | 'worker', after: number, text: string): void =>
+    s.session.events.reported('noted', text, FAKE_START + after, { at: FAKE_START + after, kind });
+  note('worker', 0, 'Child (32577) died signal=9 (SIGKILL); its cache and its bans are gone');
+  for (const after of [1, 2, 3]) {
+    for (const where of ['thread 0', 'manager', 'thread 1'])
+      note('turn', after, `${where} was held up for ${250 + after} ms: waiting for a processor`);
+    s.session.log.errors.add(
+      fakeGroup({
+        ...REQUEST,
+        url: `/${after}`,
+        status: 503,
+        handling: 'PASS',
+        vxid: 10 * after,
+        at: FAKE_START + after,
+      }),
+    );
+  }
+  const words = (height: number): string[] =>
+    errorRows(s.session, 100, height, true, makeTheme('none', true)).map(
+      (row) => /GET \S+|died|thread \d|manager/.exec(plain(row))?.[0] ?? '',
+    );
+  expect(words(2)).toEqual(['GET /3', 'died']);
+  expect(words(4)).toEqual(['GET /3', 'GET /2', 'GET /1', 'died']);
+  // Where there is room for one more, of one thread.
+  expect(words(5).filter((word) => /thread|manager/.test(word))).toHaveLength(1);
+});
+
+it('folds errors of many URLs with one reason', async () => {
+  const s = await open();
+  for (let i = 0; i < 20; i++) {
+    const [request] = fakeGroup({
+      ...REQUEST,
+      url: `/img/${i}`,
+      status: 503,
+      handling: 'MISS',
+      vxid: 10 * i + 10,
+      at: FAKE_START + i,
+    });
+    if (request === undefined) throw new Error('no request');
+    const reason = record('b', 10 * i + 11, 'FetchError', 'backend images: unhealthy');
+    const fetch = { ...request, level: 2, type: 'bereq', reason: 'fetch', vxid: 10 * i + 11 } as const;
+    s.session.log.errors.add([request, { ...fetch, parent: 10 * i + 10, records: reason }]);
+  }
+  const rows = errorRows(s.session, 100, 4, true, makeTheme('none', true)).map(plain);
+  expect(rows).toHaveLength(1);
+  expect(rows[0]).toMatch(/ 20x GET \/img\/19 and 19 more .*backend images: unhealthy/);
 });
 
 it('does not count errors as all when older ones were dropped', async () => {
