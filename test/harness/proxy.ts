@@ -119,7 +119,8 @@ export class RunningProxy {
 
   /** One admin command, its words as proxyadm takes them after its options. Ours is asked without the tool. */
   adm(...words: string[]): Promise<Finished> {
-    if (this.product === 'varnish') return tool('varnish', 'adm', ['-n', this.dir, ...words]);
+    // Its C compiler takes longer than the five seconds of its default on a busy machine.
+    if (this.product === 'varnish') return tool('varnish', 'adm', ['-n', this.dir, '-t', '60', ...words]);
     return adminCommand(this.dir, (words[0] === '--' ? words.slice(1) : words).join(' '));
   }
 
