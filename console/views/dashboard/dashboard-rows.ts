@@ -15,19 +15,25 @@ import { count, duration, percent, rate } from '../../model/ui/numbers.ts';
 
 const SHARES = [0.5, 0.9, 0.99];
 const FEW_SHARES = [0.5, 0.99];
+/** Cells of the labels of latencies, and the fewest: the longest and a blank. */
+const LABEL = 8;
+const LEAST_LABEL = 7;
 /** The longest duration and a blank. */
 const DURATION_CELLS = 7;
 
 export function latencySummary(session: DaemonSession, width: number, theme: Theme): Row[] {
   const latency = session.traffic.sample.latencyOver(LAST_MINUTE, session.dataAt);
   if (latency.size === 0) return nothing(session, 'no traffic', width);
-  const shares = width >= 8 + DURATION_CELLS * SHARES.length ? SHARES : FEW_SHARES;
-  const cells = Math.max(DURATION_CELLS, Math.floor((width - 8) / shares.length));
+  const fits = (some: readonly number[], label: number): boolean =>
+    width >= label + DURATION_CELLS * some.length;
+  const shares = fits(SHARES, LABEL) ? SHARES : fits(FEW_SHARES, LEAST_LABEL) ? FEW_SHARES : [0.99];
+  const label = Math.max(LEAST_LABEL, Math.min(LABEL, width - DURATION_CELLS * shares.length));
+  const cells = Math.max(DURATION_CELLS, Math.floor((width - label) / shares.length));
   return [
-    [cell('', 8), ...shares.map((s) => cellRight(`p${s * 100}`, cells, 'muted'))],
+    [cell('', label), ...shares.map((s) => cellRight(`p${s * 100}`, cells, 'muted'))],
     ...(['all', 'hits', 'others'] as const).map(
       (kind): Row => [
-        cell(kind, 8, kind === 'hits' ? 'hit' : kind === 'others' ? 'miss' : 'strong'),
+        cell(kind, label, kind === 'hits' ? 'hit' : kind === 'others' ? 'miss' : 'strong'),
         ...shares.map((share) => {
           const value = latency.percentile(share, kind);
           return cellRight(value === null ? theme.glyphs.dash : duration(value), cells);

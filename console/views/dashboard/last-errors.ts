@@ -25,8 +25,9 @@ interface FoundError {
   rank: 0 | 1 | 2;
 }
 
-/** Seconds for which an event of the daemon is not pushed out by errors, of which it may be the cause (chosen). */
-const CAUSE = 300;
+/** Events that may be the cause of errors, and seconds for which these do not push them out (chosen). */
+const CAUSES: ReadonlySet<string> = new Set(['worker', 'panic', 'health', 'program']);
+const CAUSE_SECONDS = 300;
 
 export function errorRows(
   session: DaemonSession,
@@ -42,12 +43,12 @@ export function errorRows(
     const { at } = alike.entry.summary;
     found.push({ at, row: errorRow(alike, orMore, width, utc, theme), rank: 1 });
   }
-  const since = session.dataAt - CAUSE;
-  let causes = Math.max(1, Math.floor(height / 2));
+  const since = session.dataAt - CAUSE_SECONDS;
+  let causes = Math.floor(height / 2);
   for (const { newest, all, text } of sameTroubles(session, height)) {
     const { at, kind } = newest;
     // A busy machine holds threads up all the time.
-    const rank = kind === 'turn' ? 2 : at >= since && causes-- > 0 ? 0 : 1;
+    const rank = kind === 'turn' ? 2 : CAUSES.has(kind) && at >= since && causes-- > 0 ? 0 : 1;
     found.push({ at, row: eventRow({ ...newest, text }, often(all.length), width, utc), rank });
   }
   const { connection } = session;

@@ -6,6 +6,7 @@ import { makeTheme } from '../../../../console/draw/theme.ts';
 import type { DaemonSession } from '../../../../console/model/session/daemon-session.ts';
 import { EventLog } from '../../../../console/model/session/event-log.ts';
 import { marksLegend } from '../../../../console/views/chart-period.ts';
+import { latencySummary } from '../../../../console/views/dashboard/dashboard-rows.ts';
 import { errorRows } from '../../../../console/views/dashboard/last-errors.ts';
 import { isRecovery } from '../../../../console/views/events/event-tones.ts';
 import { EVENTS_VIEW } from '../../../../console/views/events/events-view.ts';
@@ -75,6 +76,7 @@ it('keeps the death of a worker among errors and long turns that are newer', asy
     errorRows(s.session, 100, height, true, makeTheme('none', true)).map(
       (row) => /GET \S+|died|thread \d|manager/.exec(plain(row))?.[0] ?? '',
     );
+  expect(words(1)).toEqual(['GET /3']);
   expect(words(2)).toEqual(['GET /3', 'died']);
   expect(words(4)).toEqual(['GET /3', 'GET /2', 'GET /1', 'died']);
   // Where there is room for one more, of one thread.
@@ -206,4 +208,15 @@ it('does not say of a fetch that was never sent that it waited for the first byt
     ]).steps.map((step) => step.label);
   expect(fetch('Fetch', 'Beresp')).toEqual(['program (backend_fetch)', 'no connection, not sent']);
   expect(fetch('Bereq', 'Beresp')).toEqual(['request sent', 'waited for the first byte']);
+});
+
+it('cuts no latency, however narrow the panel is', async () => {
+  stage = new Stage({ recording: fakeRecording(40), columns: 110, rows: 32 });
+  await stage.play(40);
+  const theme = makeTheme('none', true);
+  for (let width = 15; width < 45; width++)
+    for (const row of latencySummary(stage.session, width, theme).map(plain)) {
+      expect(row.length, row).toBeLessThanOrEqual(width);
+      expect(row).toMatch(/(p99|\d[mµ]?s|-|–)$/);
+    }
 });
