@@ -161,7 +161,8 @@ function details(
       { text: value === '' ? '""' : value, tone: changed ? 'warn' : 'text' },
       { text: unit === '' ? '' : ` ${unit}`, tone: 'muted' },
     ],
-    [{ text: 'Default  ', tone: 'muted' }, { text: fallback }],
+    // Without a text it is the empty one only where that is the value: other releases may not tell it.
+    [{ text: 'Default  ', tone: 'muted' }, { text: fallback === '' && !changed ? '""' : fallback }],
     ...bound('minimum', 'Minimum  '),
     ...bound('maximum', 'Maximum  '),
     [],

@@ -97,7 +97,7 @@ it.each([
       ...options.map((one) => one.replace('PATH', join(path, 'tier'))),
     ]);
     open = f;
-    const { pid } = f.manager.supervisor;
+    const { pid } = f.manager.core.supervisor;
     await f.manager.command('stop');
     expect(kinds(f).at(-1)).toBe(`worker: Child (${pid}) stopped; ${loss}`);
   } finally {
