@@ -117,9 +117,9 @@ export function tagCondition(header: string, tag: string): string {
   return `obj.http.${header} ~ ${quoteWord(`(^|[\\s,])${escaped(tag)}($|[\\s,])`)}`;
 }
 
-/** A condition with its host last: on a narrow screen the beginning should differ. */
+/** A condition with its host last, before who gave it: on a narrow screen the beginning should differ. */
 export function hostLast(condition: string): string {
-  return condition.replace(/^req\.http\.host == (\S+) && (.*)$/s, '$2 on $1');
+  return condition.replace(/^req\.http\.host == (\S+) && (.*?)( \(by .*\))?$/s, '$2 on $1$3');
 }
 
 function onHost(host: string, condition: string): string {

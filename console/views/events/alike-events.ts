@@ -22,7 +22,7 @@ export function alikeKey({ kind, text }: SessionEvent): string {
 }
 
 /** @param newestFirst of one key */
-export function alike(newestFirst: readonly [SessionEvent, ...SessionEvent[]]): AlikeEvents {
+function alike(newestFirst: readonly [SessionEvent, ...SessionEvent[]]): AlikeEvents {
   const [newest] = newestFirst;
   return { newest, all: newestFirst, text: newestFirst.length === 1 ? newest.text : textOf(newestFirst) };
 }

@@ -78,7 +78,7 @@ function row(session: DaemonSession, nodes: readonly FleetNode[], entry: FleetEn
   };
 }
 
-/** What it is about, before its host: on a narrow screen the end is cut. */
+/** Its subject before its host: on a narrow screen the end is cut. */
 function briefOf(kind: string, subject: string): string {
   const url = kind.endsWith('purge') ? /^([^/\s]+)(\/\S*)$/.exec(subject) : null;
   return url === null ? hostLast(subject) : `${url[2]} on ${url[1]}`;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Source } from '../../../../console/client/source.ts';
 import { AdminStore } from '../../../../console/model/session/admin-store.ts';
 import { subjectsOf } from '../../../../console/model/ui/row-actions.ts';
-import { banOf, subjectRow } from '../../../../console/model/ui/row-subject.ts';
+import { banOf, hostLast, subjectRow } from '../../../../console/model/ui/row-subject.ts';
 import type { ViewContext } from '../../../../console/model/ui/view.ts';
 
 const url = (key: string) => ({ kind: 'url', key, of: 'shop.example' }) as const;
@@ -11,6 +11,15 @@ const url = (key: string) => ({ kind: 'url', key, of: 'shop.example' }) as const
 it('a URL is banned exactly', () => {
   expect(banOf(url('/a?b=1'))).toBe('req.http.host == shop.example && req.url == /a?b=1');
   expect(subjectRow(url('/a')).words(url('/a'))).toBe('shop.example/a');
+});
+
+it('the host of a condition comes last, before who banned it', () => {
+  const ban = 'req.http.host == shop.example && req.url ~ ^/a/';
+  expect(hostLast(ban)).toBe('req.url ~ ^/a/ on shop.example');
+  expect(hostLast(`${ban} (by the program, for the client 127.0.0.1)`)).toBe(
+    'req.url ~ ^/a/ on shop.example (by the program, for the client 127.0.0.1)',
+  );
+  expect(hostLast('obj.status == 404')).toBe('obj.status == 404');
 });
 
 it('a URL that the log may have cut is banned with everything that has this prefix, with a remark', () => {
