@@ -244,6 +244,11 @@ async function leftovers(pid, before) {
   return left;
 }
 
+/** The other threads start after the first one serves. */
+async function allThreads(pid) {
+  for (let last = 0, now = -1; last !== now; last = now, now = sample(pid).descriptors) await delay(2000);
+}
+
 async function main() {
   const origin = createServer(answer);
   origin.on('clientError', (_error, socket) => socket.destroy());
@@ -290,7 +295,7 @@ sub vcl_backend_response {
     }
     if (port === 0) throw new Error('the daemon does not serve');
     const pid = workerOf(daemon.pid);
-    await delay(500);
+    await allThreads(pid);
     const before = sample(pid);
     await soak(port);
     bad = await leftovers(pid, before);
