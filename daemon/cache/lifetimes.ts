@@ -6,12 +6,16 @@ import type { CacheState } from './cache-state.ts';
 import type { Oc } from './objcore.ts';
 import * as row from './objcore.ts';
 
-/** Attributes of an object that its fetch sets. */
-export interface Attributes {
+/** `tOrigin` is seconds since the epoch. */
+export interface Lives {
   tOrigin: number;
   ttl: number;
   grace: number;
   keep: number;
+}
+
+/** Attributes of an object that its fetch sets. */
+export interface Attributes extends Lives {
   vxid: number;
   /** Of OF_ATTRIBUTES (objcore.ts). */
   flags: number;
@@ -24,7 +28,7 @@ export interface SoftPurge {
   ttl: number;
   grace: number;
   keep: number;
-  /** They are upper bounds: see shorten(). */
+  /** They are upper bounds: nothing gets longer. */
   shortens?: boolean;
 }
 
@@ -76,36 +80,17 @@ export class Lifetimes {
     return objcores.getDouble(oc, row.T_ORIGIN) + objcores.getDouble(oc, row.TTL) > now;
   }
 
-  /** Sets lifetimes from now on, also longer ones, and also for a stale object, which still expires no later than before. */
+  /** As softened(); the object still expires no later than before. */
   reset(oc: Oc, soft: SoftPurge, now: number): void {
     const { objcores } = this.state;
     const end = this.endOf(oc);
     this.state.notBefore(now);
-    if (soft.grace >= 0) objcores.setDouble(oc, row.GRACE, soft.grace);
-    if (soft.keep >= 0) objcores.setDouble(oc, row.KEEP, soft.keep);
-    // 0 is stale, negative is not found by lookups.
-    if (soft.ttl < 0) objcores.setDouble(oc, row.TTL, now + soft.ttl - objcores.getDouble(oc, row.T_ORIGIN));
-    else this.endTtl(oc, now + soft.ttl);
+    const { tOrigin, ttl, grace, keep } = softened(this.livesOf(oc), soft, now);
+    objcores.setDouble(oc, row.T_ORIGIN, tOrigin);
+    objcores.setDouble(oc, row.TTL, ttl);
+    objcores.setDouble(oc, row.GRACE, grace);
+    objcores.setDouble(oc, row.KEEP, keep);
     // As in Varnish, the object still expires at its old end.
-    if (this.endOf(oc) >= end) return;
-    this.mail(oc);
-  }
-
-  /** Shortens what is longer than these lifetimes from now on. */
-  shorten(oc: Oc, soft: SoftPurge, now: number): void {
-    const { objcores } = this.state;
-    const end = this.endOf(oc);
-    this.state.notBefore(now);
-    for (const [field, most] of [
-      [row.GRACE, soft.grace],
-      [row.KEEP, soft.keep],
-    ] as const)
-      if (most >= 0 && objcores.getDouble(oc, field) > most) objcores.setDouble(oc, field, most);
-    const origin = objcores.getDouble(oc, row.T_ORIGIN);
-    if (origin + objcores.getDouble(oc, row.TTL) > now + soft.ttl) {
-      if (soft.ttl < 0) objcores.setDouble(oc, row.TTL, now + soft.ttl - origin);
-      else this.endTtl(oc, now + soft.ttl);
-    }
     if (this.endOf(oc) < end) this.mail(oc);
   }
 
@@ -139,15 +124,41 @@ export class Lifetimes {
 
   private endTtl(oc: Oc, at: number): void {
     const { objcores } = this.state;
-    const origin = objcores.getDouble(oc, row.T_ORIGIN);
-    if (at - origin >= LEAST) {
-      objcores.setDouble(oc, row.TTL, at - origin);
-      return;
-    }
-    // Made at that moment or later. With a ttl of 0 it would lose its grace, too.
-    const before = at - LEAST;
-    objcores.setDouble(oc, row.T_ORIGIN, before);
-    // Not LEAST: this difference is exact, and so is its sum with the origin.
-    objcores.setDouble(oc, row.TTL, at - before);
+    const { tOrigin, ttl } = endingAt(objcores.getDouble(oc, row.T_ORIGIN), at);
+    objcores.setDouble(oc, row.T_ORIGIN, tOrigin);
+    objcores.setDouble(oc, row.TTL, ttl);
   }
+
+  private livesOf(oc: Oc): Lives {
+    const { objcores } = this.state;
+    return {
+      tOrigin: objcores.getDouble(oc, row.T_ORIGIN),
+      ttl: objcores.getDouble(oc, row.TTL),
+      grace: objcores.getDouble(oc, row.GRACE),
+      keep: objcores.getDouble(oc, row.KEEP),
+    };
+  }
+}
+
+/**
+ * The lifetimes that a soft purge at `at` leaves. Those of a stale object are set as well, and some may be longer than before,
+ * unless they are upper bounds.
+ */
+export function softened({ tOrigin, ttl, grace, keep }: Lives, soft: SoftPurge, at: number): Lives {
+  const shortens = soft.shortens === true;
+  const left = (before: number, set: number): number =>
+    set < 0 || (shortens && before <= set) ? before : set;
+  const rest = { grace: left(grace, soft.grace), keep: left(keep, soft.keep) };
+  const end = at + soft.ttl;
+  if (shortens && tOrigin + ttl <= end) return { tOrigin, ttl, ...rest };
+  // 0 is stale, negative is not found by lookups.
+  return { ...(soft.ttl < 0 ? { tOrigin, ttl: end - tOrigin } : endingAt(tOrigin, end)), ...rest };
+}
+
+function endingAt(tOrigin: number, at: number): Pick<Lives, 'tOrigin' | 'ttl'> {
+  if (at - tOrigin >= LEAST) return { tOrigin, ttl: at - tOrigin };
+  // Made at that moment or later. With a ttl of 0 it would lose its grace, too.
+  const before = at - LEAST;
+  // Not LEAST: this difference is exact, and so is its sum with the origin.
+  return { tOrigin: before, ttl: at - before };
 }

@@ -15,6 +15,9 @@ import { keysIn } from './tags/tag-headers.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';
 
+/** A soft purge by surrogate key leaves grace and keep, from now on. */
+const STALE: SoftPurge = { ttl: 0, grace: -1, keep: -1, shortens: true };
+
 export class ObjectInvalidation {
   private readonly state: CacheState;
   private readonly lifetimes: Lifetimes;
@@ -48,7 +51,7 @@ export class ObjectInvalidation {
 
   private purgeKey(key: string, now: number, soft: SoftPurge | null, own: Oc): number {
     const { objcores, objheads, tier, transfers } = this.state;
-    tier?.invalidated('key', key);
+    tier?.invalidated('key', key, isHard(soft) ? null : soft);
     const ofOwn = own === 0 ? undefined : transfers.get(own);
     if (tier !== null && ofOwn !== undefined && ofOwn.since >= 0) ofOwn.since = tier.newest;
     const oh = objheads.find(key);
@@ -80,8 +83,7 @@ export class ObjectInvalidation {
     const meta = objcores.get(oc, row.META);
     if ((meta & row.OF_INDEXED) === 0) return 0;
     const gone = (meta & row.OF_TAGGED) !== 0 && this.tagPurges.pending && tags.doomOf(oc) === Doom.HARD;
-    if (soft === null || (soft.ttl === 0 && soft.grace === 0 && soft.keep === 0)) this.life.purge(oc, now);
-    else if (soft.shortens === true) this.lifetimes.shorten(oc, soft, now);
+    if (isHard(soft)) this.life.purge(oc, now);
     else this.lifetimes.reset(oc, soft, now);
     return gone ? 0 : 1;
   }
@@ -91,7 +93,7 @@ export class ObjectInvalidation {
   purgeTags(keys: string, soft: boolean, now: number): number {
     return this.state.lock.hold(() => {
       const names = keysIn(keys);
-      for (const name of names) this.state.tier?.invalidated('tag', name);
+      for (const name of names) this.state.tier?.invalidated('tag', name, soft ? STALE : null);
       const count = this.tagPurges.purge(names, soft ? Doom.SOFT : Doom.HARD, now);
       this.maintenance.sample();
       return count;
@@ -130,4 +132,9 @@ export class ObjectInvalidation {
   supersede(oc: Oc, by: Oc): void {
     this.state.lock.hold(() => this.life.supersede(oc, by));
   }
+}
+
+/** Whether nothing is left of what is purged. */
+function isHard(soft: SoftPurge | null): soft is null {
+  return soft === null || (soft.ttl === 0 && soft.grace === 0 && soft.keep === 0);
 }

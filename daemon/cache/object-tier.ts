@@ -8,6 +8,7 @@ import { type BanExpression, banMatches, parseBan, parseBanText } from './ban/ba
 import type { BanSource } from './ban/ban-list.ts';
 import type { CacheState } from './cache-state.ts';
 import { StoredHead, varyStart } from './head-codec.ts';
+import { type Lives, type SoftPurge, softened } from './lifetimes.ts';
 import type { LookupQuery } from './lookup-query.ts';
 import type { Oc } from './objcore.ts';
 import * as row from './objcore.ts';
@@ -42,6 +43,7 @@ export interface NewObject {
 const FACTS = 40;
 /** Flags that a record keeps. */
 const KEPT =
+  row.OF_MARKER |
   row.OF_GZIPPED |
   row.OF_UNSTREAMED |
   row.OF_ESI |
@@ -49,8 +51,8 @@ const KEPT =
   row.OF_RECODED |
   row.OF_PART |
   row.OF_HAS_VARY;
-/** Objects that are not kept: markers, failures and what is not for everybody. */
-const NOT_KEPT = row.OF_MARKER | row.OF_FOR_WAITERS | row.OF_UNCACHEABLE | row.OF_FAILURE | row.OF_HEAD_ALONE;
+/** Objects that are not kept: failures and what is not for everybody. */
+const NOT_KEPT = row.OF_FOR_WAITERS | row.OF_UNCACHEABLE | row.OF_FAILURE | row.OF_HEAD_ALONE;
 const EMPTY = Buffer.alloc(0);
 /** Bans that a record may have to be tested against (chosen): with more it is not used. */
 const MOST_BANS = 100;
@@ -98,6 +100,11 @@ export class ObjectTier {
     return { key: objheads.keyOf(oh), since: transfer.since, tags: transfer.tags ?? [] };
   }
 
+  /** Whether an object only says that the origin's response must not be shared. */
+  isMarker(oc: Oc): boolean {
+    return this.state.lock.hold(() => (this.state.objcores.get(oc, row.META) & row.OF_MARKER) !== 0);
+  }
+
   /** Bytes of a complete object's body. */
   bodyBytes(oc: Oc): number {
     return this.state.objcores.getDouble(oc, row.BODY_LENGTH);
@@ -108,6 +115,8 @@ export class ObjectTier {
   record(oc: Oc, of: NewObject, most: number): (TierRecord & { readonly body: Buffer | TierBody }) | null {
     const record = this.state.lock.hold(() => this.recordOf(oc, of));
     if (record === null) return null;
+    // The body that came with it was for one client.
+    if ((flagsOf(record) & row.OF_MARKER) !== 0) return { ...record, body: EMPTY };
     const body = this.bodyBytes(oc) <= most ? this.copyOf(oc) : this.bodyOf(oc);
     return body === null ? null : { ...record, body };
   }
@@ -118,13 +127,16 @@ export class ObjectTier {
     const meta = objcores.get(oc, row.META);
     const ttl = objcores.getDouble(oc, row.TTL);
     if (ttl <= 0) return null;
-    if ((meta & NOT_KEPT) !== 0 || this.state.stevedores.of(oc).name === TRANSIENT) return null;
-    const origin = objcores.getDouble(oc, row.T_ORIGIN);
-    const lives = [origin, ttl, objcores.getDouble(oc, row.GRACE), objcores.getDouble(oc, row.KEEP)] as const;
+    if ((meta & NOT_KEPT) !== 0) return null;
+    if ((meta & row.OF_MARKER) === 0 && this.state.stevedores.of(oc).name === TRANSIENT) return null;
+    const lives = {
+      tOrigin: objcores.getDouble(oc, row.T_ORIGIN),
+      ttl,
+      grace: objcores.getDouble(oc, row.GRACE),
+      keep: objcores.getDouble(oc, row.KEEP),
+    };
     const facts = Buffer.alloc(FACTS);
-    lives.forEach((life, i) => {
-      facts.writeDoubleLE(life, i * 8);
-    });
+    writeLives(facts, lives);
     facts.writeUInt32LE((meta & KEPT) >>> 0, 32);
     facts.writeUInt32LE(objcores.get(oc, row.VXID) >>> 0, 36);
     const chunk = store.headChunk(oc);
@@ -137,7 +149,7 @@ export class ObjectTier {
       key,
       variant: varies ? hashOf(head.subarray(vary - from)) : 0,
       since,
-      end: lives[0] + lives[1] + lives[2] + lives[3],
+      end: endOf(lives),
       tags,
       facts,
       head,
@@ -180,8 +192,7 @@ export class ObjectTier {
   /** Whether a record is of the variant that a request wants. */
   isVariant(record: TierRecord, q: LookupQuery): boolean {
     if (record.facts.length !== FACTS) return false;
-    const facts = record.facts as Buffer;
-    if ((facts.readUInt32LE(32) & row.OF_HAS_VARY) === 0 || q.hashIgnoreVary) return true;
+    if ((flagsOf(record) & row.OF_HAS_VARY) === 0 || q.hashIgnoreVary) return true;
     const head = record.head as ChunkBytes;
     const { gzipSupport, normaliseVary } = this.state.limits;
     return matchesStored(head, varyStart(head, 0), q.http, gzipSupport, normaliseVary);
@@ -190,15 +201,10 @@ export class ObjectTier {
   /** Whether one of these bans, sources as JSON, is true for a record and a request. Also when nobody can say. */
   isBanned(record: TierRecord, bans: readonly string[], q: LookupQuery, now: number): boolean {
     if (bans.length > MOST_BANS) return true;
-    const facts = record.facts as Buffer;
-    const [origin, ttl, grace, keep] = [0, 8, 16, 24].map((at) => facts.readDoubleLE(at)) as [
-      number,
-      number,
-      number,
-      number,
-    ];
+    const { tOrigin, ttl, grace, keep } = livesIn(record.facts as Buffer);
+    const flags = flagsOf(record);
     this.storedHead.pointTo(record.head as ChunkBytes, 0);
-    const age = now - origin;
+    const age = now - tOrigin;
     const subject = {
       http: this.storedHead,
       age,
@@ -206,8 +212,8 @@ export class ObjectTier {
       ttl: ttl - age,
       grace,
       keep,
-      hitMiss: false,
-      hitPass: false,
+      hitMiss: (flags & row.OF_HIT_MISS) !== 0,
+      hitPass: (flags & row.OF_HIT_PASS) !== 0,
     };
     return bans.some((text) => {
       const ban = this.parse(text);
@@ -216,11 +222,32 @@ export class ObjectTier {
     });
   }
 
+  /** A record as soft purges have left it, oldest first; null when it is of no use any more. @param now seconds since 1970 */
+  softened<R extends TierRecord>(
+    record: R,
+    purges: readonly (SoftPurge & { readonly at: number })[],
+    now: number,
+  ): R | null {
+    if (purges.length === 0) return record;
+    let lives = livesIn(record.facts as Buffer);
+    const end = endOf(lives);
+    for (const soft of purges) lives = softened(lives, soft, soft.at);
+    // As in memory, it expires no later than before.
+    const surplus = Math.max(0, endOf(lives) - end);
+    const keep = Math.max(0, lives.keep - surplus);
+    const grace = Math.max(0, lives.grace - (surplus - (lives.keep - keep)));
+    if (lives.ttl <= 0 || endOf({ ...lives, grace, keep }) <= now) return null;
+    const facts = Buffer.from(record.facts);
+    writeLives(facts, { ...lives, grace, keep });
+    return { ...record, facts };
+  }
+
   /** Fills a busy object with a record and its body, and makes it visible; false, and the object is busy as before, when there
-   * is no room, or the record is not valid any more. @param isValid asked while nothing is invalidated */
-  fill(oc: Oc, record: TierRecord, blocks: readonly Uint8Array[], isValid: () => boolean): boolean {
+   * is no room. @param current the record as it is by now, or null; called while nothing is invalidated */
+  fill(oc: Oc, current: () => TierRecord | null, blocks: readonly Uint8Array[]): boolean {
     return this.state.lock.hold(() => {
-      if (!isValid()) return false;
+      const record = current();
+      if (record === null) return false;
       const length = blocks.reduce((sum, block) => sum + block.length, 0);
       if (!this.storeRecord(oc, record, length, blocks)) return false;
       this.filling.finish(oc);
@@ -230,9 +257,10 @@ export class ObjectTier {
 
   /** As fill(), with the first block of the body alone: the rest comes as that of a fetch, by append(), then finish() or fail().
    * The caller holds a reference until then. */
-  begin(oc: Oc, record: TierRecord, length: number, first: Uint8Array, isValid: () => boolean): boolean {
+  begin(oc: Oc, current: () => TierRecord | null, length: number, first: Uint8Array): boolean {
     return this.state.lock.hold(() => {
-      if (!isValid()) return false;
+      const record = current();
+      if (record === null) return false;
       if (!this.storeRecord(oc, record, length, [first])) return false;
       // A body that is being sent is not cut for nuke_limit.
       this.store.transferOf(oc).nukesLeft = UNLIMITED;
@@ -257,7 +285,7 @@ export class ObjectTier {
   /** Stores a record and some of its body in a busy object; false, and it has nothing, when there is no room. */
   private storeRecord(oc: Oc, record: TierRecord, length: number, blocks: readonly Uint8Array[]): boolean {
     const facts = record.facts as Buffer;
-    const flags = facts.readUInt32LE(32);
+    const flags = flagsOf(record);
     if (!this.store.storeHeadBytes(oc, record.head, length, (flags & row.OF_HAS_VARY) !== 0)) return false;
     const transfer = this.store.transferOf(oc);
     const isWhole =
@@ -271,10 +299,7 @@ export class ObjectTier {
     transfer.since = -1;
     transfer.tags = record.tags.length === 0 ? null : [...record.tags];
     this.filling.setAttributes(oc, {
-      tOrigin: facts.readDoubleLE(0),
-      ttl: facts.readDoubleLE(8),
-      grace: facts.readDoubleLE(16),
-      keep: facts.readDoubleLE(24),
+      ...livesIn(facts),
       vxid: facts.readUInt32LE(36),
       flags: flags & row.OF_ATTRIBUTES,
     });
@@ -293,6 +318,30 @@ export class ObjectTier {
     this.parsed.set(text, ban);
     return ban;
   }
+}
+
+function flagsOf({ facts }: TierRecord): number {
+  return (facts as Buffer).readUInt32LE(32);
+}
+
+function endOf({ tOrigin, ttl, grace, keep }: Lives): number {
+  return tOrigin + ttl + grace + keep;
+}
+
+function livesIn(facts: Buffer): Lives {
+  return {
+    tOrigin: facts.readDoubleLE(0),
+    ttl: facts.readDoubleLE(8),
+    grace: facts.readDoubleLE(16),
+    keep: facts.readDoubleLE(24),
+  };
+}
+
+function writeLives(facts: Buffer, { tOrigin, ttl, grace, keep }: Lives): void {
+  facts.writeDoubleLE(tOrigin, 0);
+  facts.writeDoubleLE(ttl, 8);
+  facts.writeDoubleLE(grace, 16);
+  facts.writeDoubleLE(keep, 24);
 }
 
 /** FNV-1a, 32 bits, never 0. */

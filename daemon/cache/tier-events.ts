@@ -1,5 +1,6 @@
 // The interface between the cache and storage behind memory: events, and objects as records.
 
+import type { SoftPurge } from './lifetimes.ts';
 import type { Oc } from './objcore.ts';
 
 /** Events of the cache, called synchronously and under its lock. */
@@ -8,8 +9,8 @@ export interface TierEvents {
   readonly newest: number;
   /** An object is complete and can be found. */
   completed(oc: Oc): void;
-  /** From now on; with a key all its variants, with a ban its source as JSON. */
-  invalidated(kind: 'key' | 'tag' | 'ban', text: string): void;
+  /** From now on; with a key all its variants, with a ban its source as JSON. @param soft what a soft purge leaves */
+  invalidated(kind: 'key' | 'tag' | 'ban', text: string, soft?: SoftPurge | null): void;
 }
 
 /** Body bytes in memory that are kept until release(). */

@@ -7,6 +7,7 @@
 // start. If it was for want of room, the tier begins anew, empty, as soon as there is some.
 
 import type { Cache } from '../cache/cache.ts';
+import type { SoftPurge } from '../cache/lifetimes.ts';
 import type { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { NewObject, ObjectTier, TierLookups, TierOutcome } from '../cache/object-tier.ts';
@@ -21,6 +22,7 @@ import type { DiskMeta } from './disk-record.ts';
 import { type DiskReportParts, DiskReports } from './disk-reports.ts';
 import { DiskStore } from './disk-store.ts';
 import { isFull } from './full-device.ts';
+import { KeptMarkers } from './kept-markers.ts';
 
 const MEGABYTE = 1 << 20;
 /** Bodies up to this size are copied to be written, and read whole before they are sent (chosen). */
@@ -72,6 +74,7 @@ export class DiskTier implements TierEvents, TierLookups {
   /** Why there is no store. */
   private failure = new Error('it is closed');
   private forgetting: Promise<boolean> | null = null;
+  private readonly markers = new KeptMarkers();
   /** Journals that were begun in place of one that found no room. */
   private journals = 0;
   private isReturning = false;
@@ -126,9 +129,19 @@ export class DiskTier implements TierEvents, TierLookups {
   keep(oc: Oc, object: NewObject): void {
     const { objects, store } = this;
     if (store === null) return;
+    const { key } = object;
+    const isMarker = oc !== 0 && objects.isMarker(oc);
+    if (isMarker && this.markers.has(key, this.parts.now())) return;
+    this.markers.forget(key);
     const record = this.isOpen && oc !== 0 ? objects.record(oc, object, MOST_WHOLE) : null;
     if (record !== null) {
+      if (isMarker) {
+        // It hides all variants, also one that was stored with another Vary.
+        store.forgetKey(key);
+        this.markers.add(key, this.parts.now(), record.end);
+      }
       void store.put(record).then((answer) => {
+        if (answer !== 'stored') this.markers.forget(key);
         if (answer === 'failed') this.reports.failure(UNWRITTEN, store.writeError);
         this.reports.room();
       });
@@ -139,7 +152,13 @@ export class DiskTier implements TierEvents, TierLookups {
   }
 
   /** @param at seconds since 1970 */
-  invalidated(kind: 'key' | 'tag' | 'ban', text: string, at = this.parts.now()): void {
+  invalidated(
+    kind: 'key' | 'tag' | 'ban',
+    text: string,
+    soft: SoftPurge | null = null,
+    at = this.parts.now(),
+  ): void {
+    if (kind === 'key') this.markers.forget(text);
     if (this.isClosed) {
       this.newestSettled = Promise.resolve(false);
       return;
@@ -149,7 +168,11 @@ export class DiskTier implements TierEvents, TierLookups {
       return;
     }
     this.newestSettled = this.written(
-      this.store.invalidate({ kind, text, at, ttl: -1, grace: -1, keep: -1 }),
+      this.store.invalidate(
+        soft === null || kind === 'ban'
+          ? { kind, text, at, ttl: -1, grace: -1, keep: -1 }
+          : { ...soft, kind: `soft-${kind}`, text, at },
+      ),
     ).finally(() => this.reports.room());
   }
 
@@ -191,17 +214,18 @@ export class DiskTier implements TierEvents, TierLookups {
     try {
       const accepts = (meta: DiskMeta): boolean => isWanted() && this.objects.isVariant(meta, q);
       hit = (await this.store?.find(q.key, this.parts.now(), accepts, outcome)) ?? null;
-      if (hit !== null && isWanted() && !this.isValid(hit, q)) outcome.text = 'invalidated';
-      else if (hit !== null && isWanted()) {
+      const record = hit !== null && isWanted() ? this.recordOf(hit, q) : null;
+      if (hit !== null && isWanted() && record === null) outcome.text = 'invalidated';
+      else if (hit !== null && record !== null) {
         // Unless a read fails.
         outcome.text = 'no room in memory';
-        const isCurrent = this.whileCurrent(hit, q, isWanted, outcome);
-        if (hit.meta.bodyLength <= MOST_WHOLE) isFilled = await this.fill(hit, busy, isCurrent);
+        const current = this.whileCurrent(hit, record, q, isWanted, outcome);
+        if (hit.meta.bodyLength <= MOST_WHOLE) isFilled = await this.fill(hit, busy, current);
         else if (!this.parts.cache.storages.couldHold(this.name, hit.meta.bodyLength)) {
           // Memory is smaller than when it was stored.
           outcome.text = 'larger than memory';
         } else {
-          isFilled = await this.begin(hit, busy, isCurrent);
+          isFilled = await this.begin(hit, busy, current);
           if (isFilled) rest = this.stream(hit, busy);
         }
       }
@@ -220,49 +244,53 @@ export class DiskTier implements TierEvents, TierLookups {
     }
   }
 
-  /** Whether a hit, which is valid now, still is, and is wanted: a forced miss may have replaced it since. */
+  /** The record of a hit, which is valid now, as long as it is, and is wanted: a forced miss may have replaced it since. */
   private whileCurrent(
     hit: DiskHit,
+    record: DiskMeta,
     q: LookupQuery,
     isWanted: () => boolean,
     outcome: TierOutcome,
-  ): () => boolean {
+  ): () => DiskMeta | null {
     const { meta, entry } = hit;
     const { newest } = this;
     return () => {
       const { store } = this;
-      if (!isWanted() || !this.isOpen || store === null) return false;
+      if (!isWanted() || !this.isOpen || store === null) return null;
       const concerns = store.invalidations.concerning(meta.since, meta.key, meta.tags);
-      const isCurrent =
-        (this.parts.underway?.isNone() ?? true) &&
-        store.index.has(entry) &&
-        concerns !== null &&
-        (newest === this.newest || this.isValid({ meta, concerns }, q));
-      if (!isCurrent) outcome.text = 'invalidated';
-      return isCurrent;
+      const isThere = (this.parts.underway?.isNone() ?? true) && store.index.has(entry) && concerns !== null;
+      const current = isThere
+        ? newest === this.newest
+          ? record
+          : this.recordOf({ meta, concerns }, q)
+        : null;
+      if (current === null) outcome.text = 'invalidated';
+      return current;
     };
   }
 
-  private isValid({ meta, concerns }: Pick<DiskHit, 'meta' | 'concerns'>, q: LookupQuery): boolean {
+  /** The record as invalidations have left it; null when it is not valid any more. */
+  private recordOf({ meta, concerns }: Pick<DiskHit, 'meta' | 'concerns'>, q: LookupQuery): DiskMeta | null {
+    const now = this.parts.now();
     const bans = concerns.bans.map(({ text }) => text);
-    return concerns.soft.length === 0 && !this.objects.isBanned(meta, bans, q, this.parts.now());
+    return this.objects.isBanned(meta, bans, q, now) ? null : this.objects.softened(meta, concerns.soft, now);
   }
 
-  private async fill(hit: DiskHit, busy: Oc, isCurrent: () => boolean): Promise<boolean> {
+  private async fill(hit: DiskHit, busy: Oc, current: () => DiskMeta | null): Promise<boolean> {
     const blocks = await this.blocksOf(hit, this.parts.now() + DEADLINE);
     if (blocks === null) return false;
     await this.parts.underway?.received();
-    if (!this.objects.fill(busy, hit.meta, blocks, isCurrent)) return false;
+    if (!this.objects.fill(busy, current, blocks)) return false;
     this.renew(hit, () => Buffer.concat(blocks));
     return true;
   }
 
   /** Makes an object visible with the first block of its body. */
-  private async begin(hit: DiskHit, busy: Oc, isCurrent: () => boolean): Promise<boolean> {
+  private async begin(hit: DiskHit, busy: Oc, current: () => DiskMeta | null): Promise<boolean> {
     const first = await hit.block(0, DEADLINE);
     if (first === null) return false;
     await this.parts.underway?.received();
-    return this.objects.begin(busy, hit.meta, hit.meta.bodyLength, first, isCurrent);
+    return this.objects.begin(busy, current, hit.meta.bodyLength, first);
   }
 
   /** Reads the rest of a body that is being sent. */
@@ -303,6 +331,7 @@ export class DiskTier implements TierEvents, TierLookups {
 
   /** Removes all objects from the disk; false when that may not survive. */
   async empty(): Promise<boolean> {
+    this.markers.clear();
     if (this.store === null) return this.forgetAll(this.failure);
     return this.written(this.store.empty());
   }
@@ -406,6 +435,7 @@ export class DiskTier implements TierEvents, TierLookups {
     try {
       await store.beginAgain(() => {
         this.journals++;
+        this.markers.clear();
         this.forgetting = null;
         isReplaced = true;
       });

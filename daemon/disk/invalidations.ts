@@ -18,6 +18,8 @@ export interface Invalidation {
   readonly ttl: number;
   readonly grace: number;
   readonly keep: number;
+  /** Those are upper bounds. */
+  readonly shortens?: boolean;
 }
 
 /** Invalidations since an object was fetched that may match it, oldest first; null if it is invalidated. */

@@ -68,6 +68,9 @@ const KINDS: readonly JournalEntry['kind'][] = [
   'closed',
 ];
 
+/** Added to the kind of a soft purge whose lifetimes are upper bounds. */
+const SHORTENS = 1 << 16;
+
 /** Bytes of an entry before its text: length, checksum, kind, and five doubles. */
 const ENTRY_HEAD = 52;
 
@@ -76,7 +79,8 @@ export function encodeEntry(entry: JournalEntry): Buffer {
   const bytes = Buffer.alloc(ENTRY_HEAD + text.length);
   const isOne = 'ttl' in entry;
   bytes.writeUInt32LE(bytes.length, 0);
-  bytes.writeUInt32LE(KINDS.indexOf(entry.kind), 8);
+  const shortens = isOne && entry.shortens === true;
+  bytes.writeUInt32LE(KINDS.indexOf(entry.kind) + (shortens ? SHORTENS : 0), 8);
   bytes.writeDoubleLE(entry.sequence, 12);
   bytes.writeDoubleLE('at' in entry ? entry.at : 0, 20);
   bytes.writeDoubleLE(isOne ? entry.ttl : 0, 28);
@@ -120,7 +124,8 @@ function entryAt(bytes: Buffer, at: number): JournalEntry | null {
   if (length < ENTRY_HEAD || length > bytes.length - at) return null;
   const entry = bytes.subarray(at, at + length);
   if (crc32(entry.subarray(8)) !== entry.readUInt32LE(4)) return null;
-  const kind = KINDS[entry.readUInt32LE(8)];
+  const shortens = entry.readUInt32LE(8) >= SHORTENS;
+  const kind = KINDS[entry.readUInt32LE(8) - (shortens ? SHORTENS : 0)];
   const sequence = entry.readDoubleLE(12);
   const text = entry.toString('utf8', ENTRY_HEAD);
   if (kind === undefined) return null;
@@ -133,5 +138,5 @@ function entryAt(bytes: Buffer, at: number): JournalEntry | null {
     number,
     number,
   ];
-  return { kind, sequence, text, at: atTime, ttl, grace, keep };
+  return { kind, sequence, text, at: atTime, ttl, grace, keep, ...(shortens && { shortens }) };
 }

@@ -8,6 +8,7 @@
 // never loaded, even if the message about it was still in transit.
 
 import type { KeyHash } from '../cache/key-hash.ts';
+import type { SoftPurge } from '../cache/lifetimes.ts';
 import { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { NewObject, ObjectTier, TierLookups, TierOutcome } from '../cache/object-tier.ts';
@@ -46,6 +47,7 @@ type TierEvent =
       readonly what: 'invalidated';
       readonly of: 'key' | 'tag' | 'ban';
       readonly text: string;
+      readonly soft: SoftPurge | null;
       readonly at: number;
       readonly sequence: number;
     };
@@ -165,10 +167,10 @@ export class SharedTier implements TierEvents, TierLookups {
     this.publish({ what: 'completed', object, oc: hasRoom ? oc : 0, kib });
   }
 
-  invalidated(of: 'key' | 'tag' | 'ban', text: string): void {
+  invalidated(of: 'key' | 'tag' | 'ban', text: string, soft: SoftPurge | null = null): void {
     const sequence = this.newest + 1;
     this.numbers[NEWEST] = sequence;
-    this.publish({ what: 'invalidated', of, text, at: this.parts.now(), sequence });
+    this.publish({ what: 'invalidated', of, text, soft, at: this.parts.now(), sequence });
   }
 
   settled(): Promise<boolean> {
@@ -279,7 +281,7 @@ export class SharedTier implements TierEvents, TierLookups {
       Atomics.sub(this.words, KIB, kib);
       return;
     }
-    tier.invalidated(event.of, event.text, event.at);
+    tier.invalidated(event.of, event.text, event.soft, event.at);
     if (tier.store !== null && tier.newest !== event.sequence)
       throw new Error(`invalidation ${event.sequence} of the disk tier became ${tier.newest}`);
   }

@@ -36,6 +36,7 @@ sub vcl_backend_response {
   if (bereq.url ~ "^/named") { set beresp.storage = storage.s1; }
   set beresp.http.named = beresp.storage;
   set beresp.http.room = storage.s1.free_space > 0B && storage.s1.used_space > 0B && storage.s1.happy;
+  if (bereq.url ~ "^/own") { set beresp.uncacheable = true; }
   set beresp.ttl = 1h; set beresp.grace = 1h; set beresp.do_esi = bereq.url ~ "^/page"; set beresp.do_gzip = bereq.url ~ "^/gzip"; }
 sub vcl_deliver { set resp.http.hits = obj.hits; }
 `,
@@ -163,6 +164,14 @@ describe('objects survive', () => {
     expect(Number(field(again, 'hits'))).toBeGreaterThan(0);
   });
 
+  it('that say that an answer is for one client', async () => {
+    await body('/own');
+    await onDisk('X-Url: /own');
+    await killAll();
+    expect(await body('/own')).toBe(`/own v${version} `);
+    expect(await proxy.log('-q', 'ReqURL eq "/own"')).toContain('HitMiss');
+  });
+
   it('memory is too small for', async () => {
     const first = await fetched('/early?size=1000000');
     for (let i = 0; i < 20; i++) await fetched(`/fill${i}?size=1000000`);
@@ -173,19 +182,26 @@ describe('objects survive', () => {
 
 describe('does not come back after kills', () => {
   it('what was purged, banned or replaced', async () => {
-    const urls = ['/purged', '/keyed', '/soft', '/banned', '/told', '/replaced'] as const;
+    const urls = ['/purged', '/keyed', '/banned', '/told', '/replaced'] as const;
     for (const url of urls) await fetched(url);
     const kept = await fetched('/kept');
     await body('/purged', {}, 'PURGE');
     await body('/x', { key: 'key/keyed' }, 'KEY');
-    await body('/x', { key: 'key/soft' }, 'SOFT');
     await body('/x', { ban: 'obj.http.X-Url == /banned' }, 'BAN');
     expect((await proxy.adm('ban', 'req.url', '==', '/told')).code).toBe(0);
     const replacing = await fetched('/replaced', { force: '1' });
     await killAll();
-    for (const url of urls.slice(0, 5)) expect(await body(url)).toBe(`${url} v${version} `);
+    for (const url of urls.slice(0, 4)) expect(await body(url)).toBe(`${url} v${version} `);
     expect(await body('/replaced')).toBe(replacing);
     expect(await body('/kept')).toBe(kept);
+  });
+
+  it('the ttl of what was softly purged: it is stale, with its grace', async () => {
+    const old = await fetched('/soft');
+    await body('/x', { key: 'key/soft' }, 'SOFT');
+    await killAll();
+    expect(await body('/soft')).toBe(old);
+    await until('the refresh', async () => (await body('/soft')) === `/soft v${version} `);
   });
 
   it('what was purged while another worker served, nor what was damaged', async () => {

@@ -61,6 +61,8 @@ export function defaultLimits(): CacheLimits {
 }
 
 export interface Life {
+  /** More headers of the response. */
+  head?: Record<string, string>;
   ttl?: number;
   grace?: number;
   keep?: number;
@@ -173,7 +175,7 @@ export class Bench {
     life: Life,
     fields: Record<string, string> = {},
   ): boolean {
-    const head: Record<string, string> = { Date: 'now' };
+    const head: Record<string, string> = { Date: 'now', ...life.head };
     if (life.length !== false) head['Content-Length'] = String(body.length);
     if (life.vary !== undefined) head.Vary = life.vary;
     this.cache.filling.setAttributes(oc, {

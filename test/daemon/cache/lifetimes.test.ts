@@ -64,7 +64,7 @@ describe('Lifetimes', () => {
   ])('only shortens the life of what is %s', (_what, age, ttl, grace, keep, left) => {
     const { lifetimes, oc, state } = made();
     lifetimes.setAttributes(oc, { tOrigin: T0, ttl: 60, grace: 60, keep: 60, vxid: 1, flags: 0 });
-    lifetimes.shorten(oc, { ttl, grace, keep, shortens: true }, T0 + age);
+    lifetimes.reset(oc, { ttl, grace, keep, shortens: true }, T0 + age);
     expect(lifetimes.endOf(oc)).toBe(T0 + age + left);
     expect(state.expiryHeap.firstEnd()).toBe(T0 + age + left);
   });

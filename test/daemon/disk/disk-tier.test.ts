@@ -1,6 +1,6 @@
 // A tier behind a cache: round trips, and a device that fails when it is opened, written or emptied.
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { Oc } from '../../../daemon/cache/objcore.ts';
+import { type Oc, OF_HIT_MISS, OF_HIT_PASS } from '../../../daemon/cache/objcore.ts';
 import { type DiskSync, noFigures } from '../../../daemon/disk/disk-options.ts';
 import { DiskTier } from '../../../daemon/disk/disk-tier.ts';
 import { Bench, T0 } from '../cache/cache-setup.ts';
@@ -77,6 +77,133 @@ it('begins empty after an invalidation that could not be written', async () => {
   const next = await TierBench.over(files.after(null));
   expect(next.tier.mayHave('/a')).toBe(false);
   expect(next.tier.store?.objects).toBe(0);
+});
+
+describe('a soft purge', () => {
+  type Way = (bench: TierBench) => void;
+  const soft =
+    (ttl: number, grace: number, keep: number, shortens = false): Way =>
+    ({ cache, now }) =>
+      void cache.invalidation.purge('/a', now, { ttl, grace, keep, ...(shortens && { shortens }) });
+  const byTag: Way = ({ cache, now }) => void cache.invalidation.purgeTags('k', true, now);
+
+  /** Lifetimes, the origin from T0; null where requests do not find it. */
+  function lives({ cache }: TierBench, url: string, oc: Oc): number[] | null {
+    const { facts } = cache;
+    if (oc === 0) return null;
+    const all = [facts.tOriginOf(oc) - T0, facts.ttlOf(oc), facts.graceOf(oc), facts.keepOf(oc)];
+    cache.references.deref(oc);
+    expect(url).toBe('/a');
+    return all;
+  }
+
+  it.each<[what: string, at: number, ways: Way[]]>([
+    ['leaves grace and keep', 10, [soft(0, -1, -1)]],
+    ['sets all three', 10, [soft(5, 20, 7)]],
+    ['may leave nothing', 10, [soft(0, 0, 0)]],
+    ['only shortens', 10, [soft(0, 500, 10, true)]],
+    ['does not lengthen a ttl', 95, [soft(50, 500, 10, true)]],
+    ['is followed by another', 10, [soft(40, 30, -1), soft(0, -1, 5)]],
+    ['makes what is stale stale anew', 120, [soft(0, 20, -1)]],
+    ['is not found with a negative ttl', 10, [soft(-1, -1, -1)]],
+    ['comes at the moment of the fetch', 0, [soft(0, -1, -1)]],
+    ['is by surrogate key', 10, [byTag]],
+    ['by surrogate key is the second', 10, [byTag, byTag]],
+    ['is followed by a purge', 10, [byTag, ({ cache, now }) => void cache.invalidation.purge('/a', now)]],
+  ])('%s, also after a start', async (_what, at, ways) => {
+    const files = new FaultyFiles();
+    const bench = await TierBench.over(files);
+    bench.put('/a', 1, 'from disk', { grace: 50, keep: 30, head: { xkey: 'k' } });
+    for (const [i, way] of ways.entries()) {
+      bench.now = T0 + at + i;
+      way(bench);
+    }
+    bench.settle();
+    bench.maintain();
+    const found = (each: TierBench): number[] | null => {
+      const [, out] = each.lookup('/a');
+      if (out.busy !== 0) each.cache.references.deref(out.busy);
+      if (out.oc !== 0 && out.stale !== 0) each.cache.references.deref(out.stale);
+      return lives(each, '/a', out.oc === 0 ? out.stale : out.oc);
+    };
+    const wanted = found(bench);
+    expect(wanted).not.toEqual([0, 100, 50, 30]);
+    await bench.tier.close();
+    const next = await TierBench.over(files);
+    next.now = bench.now;
+    const isThere = (await next.load('/a')) !== null;
+    expect(isThere).toBe(wanted !== null);
+    if (wanted !== null) expect(found(next)).toEqual(wanted.map((each) => expect.closeTo(each, 4)));
+  });
+
+  it('that is the seventeenth of its name counts as a purge on disk', async () => {
+    const files = new FaultyFiles();
+    const bench = await TierBench.over(files);
+    bench.put('/a', 1, 'from disk', { grace: 500 });
+    for (let i = 0; i < 17; i++) bench.cache.invalidation.purge('/a', T0, { ttl: 0, grace: -1, keep: -1 });
+    await bench.tier.close();
+    expect(await (await TierBench.over(files)).load('/a')).toBeNull();
+  });
+});
+
+describe('a marker', () => {
+  const MARK = { flags: OF_HIT_MISS, ttl: 120, storage: 'Transient' };
+
+  /** The answer to a request that finds nothing in memory, or what is on disk. */
+  async function answer(bench: TierBench): Promise<string> {
+    await bench.load('/a');
+    return bench.ask('/a');
+  }
+
+  it.each([
+    ['HITMISS', OF_HIT_MISS],
+    ['HITPASS', OF_HIT_PASS],
+  ])('for %s is found after a start, and bans know it', async (name, flags) => {
+    const files = new FaultyFiles();
+    const bench = await TierBench.over(files);
+    bench.put('/a', 7, 'for one client', { ...MARK, flags });
+    await bench.tier.close();
+    const next = await TierBench.over(files);
+    next.cache.bans.addText(`obj.${name === 'HITMISS' ? 'hfp' : 'hfm'} == true`, T0);
+    expect(await answer(next)).toBe(name);
+    expect(next.lookup('/a')[1].hitVxid).toBe(7);
+    await next.tier.close();
+    const last = await TierBench.over(files);
+    last.cache.bans.addText('obj.uncacheable == true', T0);
+    expect(await answer(last)).toBe('MISS');
+  });
+
+  it('is written once for many responses, and again in time', async () => {
+    const files = new FaultyFiles();
+    const bench = await TierBench.over(files);
+    const written = async (): Promise<number> => {
+      await expect.poll(() => bench.tier.store?.figures.g_waiting).toBe(0);
+      return bench.figures.c_write;
+    };
+    for (let i = 0; i < 20; i++) bench.put('/a', i, 'for one client', MARK);
+    expect(await written()).toBe(1);
+    bench.now = T0 + 70;
+    for (let i = 0; i < 20; i++) bench.put('/a', i, 'for one client', MARK);
+    expect(await written()).toBe(2);
+    bench.cache.invalidation.purge('/a', bench.now);
+    for (let i = 0; i < 20; i++) bench.put('/a', i, 'for one client', MARK);
+    expect(await written()).toBe(3);
+  });
+
+  it('hides what was stored, and is hidden by what is', async () => {
+    const files = new FaultyFiles();
+    const bench = await TierBench.over(files);
+    bench.put('/a', 1, 'old', { vary: 'X' });
+    bench.put('/a', 2, 'for one client', MARK);
+    await bench.tier.close();
+    const next = await TierBench.over(files);
+    expect(await answer(next)).toBe('HITMISS');
+    next.put('/a', 3, 'new', {});
+    next.put('/a', 4, 'for one client', MARK);
+    next.put('/a', 5, 'newer', {});
+    await next.tier.close();
+    expect(await (await TierBench.over(files)).load('/a')).toBe('newer');
+  });
 });
 
 describe('a journal that finds no room', () => {

@@ -24,6 +24,7 @@ interface Put {
   readonly head?: Record<string, string>;
   readonly vary?: string;
   readonly isForced?: boolean;
+  readonly grace?: number;
 }
 
 class Thread {
@@ -62,7 +63,8 @@ class Thread {
     const { filling, references } = this.cache;
     const [answer, { busy }] = this.find(key, put);
     expect(answer).toBe(LookupAnswer.MISS);
-    filling.setAttributes(busy, { tOrigin: T0, ttl: 100, grace: 0, keep: 0, vxid: this.next++, flags: 0 });
+    const { grace = 0 } = put;
+    filling.setAttributes(busy, { tOrigin: T0, ttl: 100, grace, keep: 0, vxid: this.next++, flags: 0 });
     const vary = put.vary === undefined ? null : varyKey(put.vary, request(key, put.fields ?? {}));
     expect(filling.storeHead(busy, null, response(put.head ?? {}), vary)).toBe(true);
     const bytes = Buffer.from(body);
@@ -265,6 +267,26 @@ describe.each(WAYS)('%s', (what, invalidate) => {
     if (isNew) expect(first.body(oc)).toBe('new');
     else expect(answer).toBe(LookupAnswer.MISS);
   });
+});
+
+it.each([
+  ['ab', 'key'],
+  ['ba', 'key'],
+  ['ab', 'surrogate key'],
+  ['ba', 'surrogate key'],
+])('a soft purge leaves the grace of what is on disk (%s, by %s)', async (order, by) => {
+  const threads = await onDisk(new FaultyFiles(), 'old', { ...HEAD, grace: 50 });
+  const [first, second] = [...order].map((name) => threads[name as 'a' | 'b']) as [Thread, Thread];
+  const { invalidation } = first.cache;
+  if (by === 'key') invalidation.purge('/a', T0, { ttl: 0, grace: 30, keep: 0 });
+  else invalidation.purgeTags('k', true, T0);
+  const [, { busy }] = second.find('/a');
+  expect(await second.tier.load(second.query('/a'), busy, () => true)).toBe(true);
+  second.cache.references.deref(busy);
+  const [answer, out] = first.find('/a');
+  expect(answer).toBe(LookupAnswer.GRACE);
+  expect(first.body(out.oc)).toBe('old');
+  expect(first.cache.facts.graceOf(out.oc)).toBe(by === 'key' ? 30 : 50);
 });
 
 it('keeps the invalidations of all threads, in the order in which they were numbered', async () => {
