@@ -5,12 +5,13 @@
 import type { HttpMessage } from '../http1/message.ts';
 import type { BanTester } from './ban/ban-tester.ts';
 import type { CacheState } from './cache-state.ts';
-import type { Lifetimes, SoftPurge } from './lifetimes.ts';
+import type { Lifetimes } from './lifetimes.ts';
 import type { CacheMaintenance } from './maintenance.ts';
 import * as row from './objcore.ts';
 import { type Oc, stateIn } from './objcore.ts';
 import type { ObjectLife } from './object-life.ts';
 import { partTag } from './part-facts.ts';
+import type { SoftPurge } from './soft-purge.ts';
 import { keysIn } from './tags/tag-headers.ts';
 import { Doom } from './tags/tag-index.ts';
 import type { TagPurges } from './tags/tag-purges.ts';

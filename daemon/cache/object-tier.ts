@@ -8,13 +8,13 @@ import { type BanExpression, banMatches, parseBan, parseBanText } from './ban/ba
 import type { BanSource } from './ban/ban-list.ts';
 import type { CacheState } from './cache-state.ts';
 import { StoredHead, varyStart } from './head-codec.ts';
-import { type Lives, type SoftPurge, softened } from './lifetimes.ts';
 import type { LookupQuery } from './lookup-query.ts';
 import type { Oc } from './objcore.ts';
 import * as row from './objcore.ts';
 import type { ObjectFilling } from './object-filling.ts';
 import type { ObjectLife } from './object-life.ts';
 import type { ObjectStore } from './object-store.ts';
+import { type Lives, type SoftPurge, softened } from './soft-purge.ts';
 import type { ChunkBytes } from './storage/slab.ts';
 import { TRANSIENT } from './storage/stevedores.ts';
 import type { TierBody, TierEvents, TierRecord } from './tier-events.ts';

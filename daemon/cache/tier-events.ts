@@ -1,7 +1,7 @@
 // The interface between the cache and storage behind memory: events, and objects as records.
 
-import type { SoftPurge } from './lifetimes.ts';
 import type { Oc } from './objcore.ts';
+import type { SoftPurge } from './soft-purge.ts';
 
 /** Events of the cache, called synchronously and under its lock. */
 export interface TierEvents {

@@ -7,10 +7,10 @@
 // start. If it was for want of room, the tier begins anew, empty, as soon as there is some.
 
 import type { Cache } from '../cache/cache.ts';
-import type { SoftPurge } from '../cache/lifetimes.ts';
 import type { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { NewObject, ObjectTier, TierLookups, TierOutcome } from '../cache/object-tier.ts';
+import type { SoftPurge } from '../cache/soft-purge.ts';
 import type { TierBody, TierEvents } from '../cache/tier-events.ts';
 import { checkObjects, type DiskReport } from './disk-check.ts';
 import type { DiskFiles } from './disk-files.ts';

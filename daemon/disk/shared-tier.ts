@@ -8,10 +8,10 @@
 // never loaded, even if the message about it was still in transit.
 
 import type { KeyHash } from '../cache/key-hash.ts';
-import type { SoftPurge } from '../cache/lifetimes.ts';
 import { LookupQuery } from '../cache/lookup-query.ts';
 import type { Oc } from '../cache/objcore.ts';
 import type { NewObject, ObjectTier, TierLookups, TierOutcome } from '../cache/object-tier.ts';
+import type { SoftPurge } from '../cache/soft-purge.ts';
 import type { TierEvents } from '../cache/tier-events.ts';
 import { HttpMessage } from '../http1/message.ts';
 import type { Channel } from '../threads/channel.ts';

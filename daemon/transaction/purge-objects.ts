@@ -4,7 +4,7 @@
 // from the key. An object that the request holds stays readable until it is released.
 
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { SoftPurge } from '../cache/lifetimes.ts';
+import type { SoftPurge } from '../cache/soft-purge.ts';
 import type { VclContext } from '../contract/context.ts';
 import { STALE } from '../contract/invalidation.ts';
 import type { TxLog } from '../log/tx-log.ts';

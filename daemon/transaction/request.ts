@@ -7,9 +7,9 @@
 
 import type { CloseReason } from '../../protocol/tables/close-reasons.ts';
 import { Tag } from '../../protocol/tables/tags.ts';
-import type { SoftPurge } from '../cache/lifetimes.ts';
 import type { LookupQuery, LookupResult } from '../cache/lookup-query.ts';
 import { OF_ESI, OF_GZIPPED, OF_UNSTREAMED } from '../cache/objcore.ts';
+import type { SoftPurge } from '../cache/soft-purge.ts';
 import { TRANSIENT } from '../cache/storage/stevedores.ts';
 import {
   RequestSettings,

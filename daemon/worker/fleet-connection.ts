@@ -1,7 +1,7 @@
 // The worker's connection to the fleet: invalidations made here go to the manager, the only one on the bus, and those
 // that come from it are applied. The first thread does both; the others call it.
 
-import type { SoftPurge } from '../cache/lifetimes.ts';
+import type { SoftPurge } from '../cache/soft-purge.ts';
 import { type FleetReceipt, type FleetService, type Invalidation, STALE } from '../contract/invalidation.ts';
 import type { FleetEvent, FleetRefusal, FromWorker } from '../link.ts';
 import type { Channel } from '../threads/channel.ts';

@@ -1,7 +1,7 @@
 // Invalidation in this worker, each kind with its counters and its record: for programs and for the fleet's events.
 // Nothing here notifies the edge or the fleet.
 
-import type { SoftPurge } from '../cache/lifetimes.ts';
+import type { SoftPurge } from '../cache/soft-purge.ts';
 import type { WorkerCore } from './worker-core.ts';
 
 /** Purges objects that carry one of the keys; returns their number. */
