@@ -188,9 +188,8 @@ function passWhatCannotFit(bo: BusyObj): void {
 /** After a body of unknown length: the next of its key is kept or passes by as this one would have to. */
 export function noteLength(bo: BusyObj, isWhole: boolean): void {
   const { core, hashKey, oc } = bo;
+  if (bo.uncacheable ? !core.outgrown.has(hashKey) : isWhole) return;
   const { reading, storages } = core.cache;
-  const isKnown = core.outgrown.has(hashKey);
-  if (bo.uncacheable ? !isKnown : isWhole) return;
   const bytes = reading.bodyLength(oc);
   const isTooLarge = !storages.couldHold(bo.storage, isWhole ? bytes : bytes * 2);
   // One that found no room beside others may be kept the next time.
